@@ -1,0 +1,35 @@
+# Arrow C++ and Parquet as the targets Arrow::arrow and Arrow::parquet, and in ArrowParquet_LIBRARIES the files to
+# ship beside an installed program (empty when the system provides them).
+#
+# Installed CMake packages come first. Debian 12 has none; there the pyarrow wheel in .venv brings headers and the
+# shared libraries, which need no Python at run time.
+
+find_package(Arrow QUIET CONFIG)
+find_package(Parquet QUIET CONFIG)
+set(ArrowParquet_LIBRARIES "")
+if(Arrow_FOUND AND Parquet_FOUND)
+  add_library(Arrow::arrow ALIAS Arrow::arrow_shared)
+  add_library(Arrow::parquet ALIAS Parquet::parquet_shared)
+  set(ArrowParquet_SOURCE "CMake package")
+else()
+  file(GLOB pyarrow_dirs ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/pyarrow)
+  foreach(pyarrow_dir IN LISTS pyarrow_dirs)
+    file(GLOB libarrow ${pyarrow_dir}/libarrow.so.*)
+    file(GLOB libparquet ${pyarrow_dir}/libparquet.so.*)
+    if(libarrow AND libparquet)
+      add_library(Arrow::arrow SHARED IMPORTED)
+      set_target_properties(Arrow::arrow PROPERTIES IMPORTED_LOCATION ${libarrow}
+                            INTERFACE_INCLUDE_DIRECTORIES ${pyarrow_dir}/include)
+      add_library(Arrow::parquet SHARED IMPORTED)
+      set_target_properties(Arrow::parquet PROPERTIES IMPORTED_LOCATION ${libparquet}
+                            INTERFACE_LINK_LIBRARIES Arrow::arrow)
+      set(ArrowParquet_LIBRARIES ${libarrow} ${libparquet})
+      set(ArrowParquet_SOURCE "pyarrow wheel in .venv")
+      break()
+    endif()
+  endforeach()
+endif()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(ArrowParquet REQUIRED_VARS ArrowParquet_SOURCE
+  REASON_FAILURE_MESSAGE "no Arrow/Parquet CMake package and no pyarrow in .venv: run tools/setup.sh")

@@ -1,0 +1,226 @@
+#include "attention_plasticity/analysis/head_analysis.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "attention_plasticity/analysis/example_groups.h"
+#include "attention_plasticity/analysis/query_statistics.h"
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/plasticity/key_buckets.h"
+#include "attention_plasticity/plasticity/key_pairs.h"
+#include "attention_plasticity/random/numpy_generator.h"
+#include "attention_plasticity/stats/householder.h"
+#include "attention_plasticity/stats/jackknife.h"
+#include "attention_plasticity/stats/line_fit.h"
+
+namespace attention_plasticity {
+namespace {
+
+// Rows without an example are examples of their own. Captured ids lie below 2^63, so these meet none of them.
+constexpr std::uint64_t first_own_query_example = std::uint64_t{1} << 63;
+constexpr std::uint64_t first_own_key_example = first_own_query_example + (std::uint64_t{1} << 62);
+
+void check(const HeadRows& rows, std::string_view what) {
+  const std::size_t n = rows.size();
+  if (n == 0) throw Error(ErrorKind::input, fmt::format("there are no {}", what));
+  if (rows.width == 0) throw Error(ErrorKind::input, fmt::format("the {} have no components", what));
+  if (rows.bucket.size() != n || rows.vectors.size() != n * rows.width ||
+      (!rows.example.empty() && rows.example.size() != n)) {
+    throw Error(ErrorKind::input,
+                fmt::format("the columns of the {} differ in length: {} positions, {} buckets, {} examples, {} values "
+                            "of {} components",
+                            what, n, rows.bucket.size(), rows.example.size(), rows.vectors.size(), rows.width));
+  }
+}
+
+HeadRows pick(const HeadRows& rows, std::span<const std::size_t> kept) {
+  HeadRows picked;
+  picked.width = rows.width;
+  picked.window = rows.window;
+  picked.vectors.reserve(kept.size() * rows.width);
+  for (const std::size_t i : kept) {
+    picked.bucket.push_back(rows.bucket[i]);
+    picked.example.push_back(rows.example[i]);
+    picked.position.push_back(rows.position[i]);
+    const auto vector = rows.row(i);
+    picked.vectors.insert(picked.vectors.end(), vector.begin(), vector.end());
+  }
+  return picked;
+}
+
+HeadRows subsample(HeadRows rows, const AnalysisOptions& options, std::uint64_t first_own_example) {
+  if (rows.example.empty()) {
+    rows.example.resize(rows.size());
+    std::iota(rows.example.begin(), rows.example.end(), first_own_example);
+  }
+  if (!options.max_tokens_per_head || rows.size() <= *options.max_tokens_per_head) return rows;
+  return pick(rows, NumpyGenerator(options.seed).choice_without_replacement(rows.size(), *options.max_tokens_per_head));
+}
+
+// Sign of the mean over buckets of the mean key of each bucket; 0 counts as +1.
+std::vector<double> orientation(const HeadRows& keys) {
+  std::map<std::int64_t, std::pair<double, std::vector<double>>> buckets;  // count, sum
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    auto& [count, sum] = buckets[keys.bucket[i]];
+    count += 1;
+    sum.resize(keys.width);
+    const auto vector = keys.row(i);
+    for (std::size_t c = 0; c < keys.width; ++c) sum[c] += static_cast<double>(vector[c]);
+  }
+  std::vector<double> sign(keys.width, 0.0);
+  for (const auto& [bucket, of_bucket] : buckets) {
+    for (std::size_t c = 0; c < keys.width; ++c) sign[c] += of_bucket.second[c] / of_bucket.first;
+  }
+  for (double& value : sign) value = value < 0 ? -1.0 : 1.0;
+  return sign;
+}
+
+Matrix oriented(const HeadRows& rows, std::span<const double> sign) {
+  Matrix x(rows.size(), rows.width);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto vector = rows.row(i);
+    const auto out = x.row(i);
+    for (std::size_t c = 0; c < rows.width; ++c) out[c] = static_cast<double>(vector[c]) * sign[c];
+  }
+  return x;
+}
+
+LineFit fit_on_position(std::span<const double> position, const Matrix& x, ConstantComponent constant) {
+  LineMoments moments(x.cols());
+  for (std::size_t i = 0; i < x.rows(); ++i) moments.add(position[i], x.row(i));
+  return moments.finish(constant);
+}
+
+// w = k1 - k2, oriented and rotated, one column for each pair.
+Matrix rotated_differences(const PreparedKeys& keys, std::span<const KeyPair> pairs, const Householder& rotation) {
+  const std::size_t d = keys.rows.width;
+  Matrix differences(d, pairs.size());
+  std::vector<double> w(d);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto first = keys.rows.row(pairs[i].first);
+    const auto second = keys.rows.row(pairs[i].second);
+    for (std::size_t c = 0; c < d; ++c) {
+      w[c] = (static_cast<double>(first[c]) - static_cast<double>(second[c])) * keys.orientation[c];
+    }
+    rotation.apply(w);
+    for (std::size_t c = 0; c < d; ++c) differences.row(c)[i] = w[c];
+  }
+  return differences;
+}
+
+// Draws the pairs of every cell with the head's one generator, cell after cell.
+template <typename PairSampler>
+class CellDrawer {
+ public:
+  CellDrawer(const HeadId& head, const PreparedKeys& keys, const KeyBuckets& buckets, std::optional<double> window,
+             PairSampler sampler, const AnalysisOptions& options, const Householder& rotation,
+             const ExampleGroups& groups)
+      : keys_(keys),
+        buckets_(buckets),
+        window_(window),
+        sampler_(std::move(sampler)),
+        options_(options),
+        rotation_(rotation),
+        group_of_key_(groups.of(keys.rows.example)),
+        generator_(GeneratorSeed{options.seed} + 10007U * static_cast<unsigned>(head.layer) +
+                   379U * static_cast<unsigned>(head.q_head)) {}
+
+  std::vector<CellPairs> operator()(std::int64_t query_bucket, double mean_position) {
+    std::vector<CellPairs> cells;
+    for (const std::int64_t key_bucket :
+         visible_key_buckets(buckets_, query_bucket, mean_position, window_, options_.sliding_window_unit)) {
+      const std::vector<KeyPair> pairs = sampler_.draw(key_bucket, options_.num_pairs_per_bucket, generator_);
+      CellPairs& cell = cells.emplace_back(CellPairs{key_bucket, rotated_differences(keys_, pairs, rotation_), {}});
+      if (group_of_key_.empty()) continue;
+      for (const KeyPair& pair : pairs) cell.group.push_back(group_of_key_[pair.first]);
+    }
+    return cells;
+  }
+
+ private:
+  const PreparedKeys& keys_;
+  const KeyBuckets& buckets_;
+  std::optional<double> window_;
+  PairSampler sampler_;
+  const AnalysisOptions& options_;
+  const Householder& rotation_;
+  std::vector<std::size_t> group_of_key_;
+  NumpyGenerator generator_;
+};
+
+HeadPlasticity head_plasticity(const HeadId& head, const HeadRows& queries, Matrix rotated, const PreparedKeys& keys,
+                               const AnalysisOptions& options, const Householder& rotation,
+                               const ExampleGroups& groups) {
+  const KeyBuckets buckets = group_by_bucket(keys.rows);
+  const std::vector<std::size_t> group = groups.of(queries.example);
+  const RotatedQueries rotated_queries{std::move(rotated), queries.bucket, queries.position, group, groups.count()};
+  const auto measure = [&](auto sampler) {
+    return measure_plasticity(
+        rotated_queries, CellDrawer(head, keys, buckets, queries.window, std::move(sampler), options, rotation, groups),
+        options.method, options.weighting);
+  };
+  if (options.sampler == Sampler::bucket) return measure(BucketPairSampler(keys.rows, buckets));
+  return measure(LocalPairSampler(queries, keys.rows, buckets, options.max_relative_distance));
+}
+
+}  // namespace
+
+PreparedKeys prepare_keys(HeadRows keys, const AnalysisOptions& options) {
+  check(keys, "keys");
+  std::vector<double> sign = orientation(keys);
+  return {subsample(std::move(keys), options, first_own_key_example), std::move(sign)};
+}
+
+HeadResult analyze_head(const HeadId& head, HeadRows captured_queries, const PreparedKeys& keys,
+                        const AnalysisOptions& options, std::span<const std::uint64_t> jackknife_examples) {
+  check(captured_queries, "queries");
+  if (captured_queries.width != keys.rows.width) {
+    throw Error(ErrorKind::input,
+                fmt::format("q vectors have {} components, k vectors {} (layer {}, q_head {}, k_head {}); both files "
+                            "must come from the same model",
+                            captured_queries.width, keys.rows.width, head.layer, head.q_head, head.k_head));
+  }
+  const HeadRows queries = subsample(std::move(captured_queries), options, first_own_query_example);
+  HeadResult result;
+  result.head = head;
+  result.n_q_tokens = queries.size();
+  result.n_k_tokens = keys.rows.size();
+  result.width = queries.width;
+  result.window = queries.window;
+
+  Matrix x = oriented(queries, keys.orientation);
+  LineFit lines = fit_on_position(
+      queries.position, x, options.constant_component_fits ? ConstantComponent::fits : ConstantComponent::has_no_fit);
+  result.position_r_squared =
+      std::accumulate(lines.r_squared.begin(), lines.r_squared.end(), 0.0) / static_cast<double>(queries.width);
+  result.slope_norm = std::sqrt(std::inner_product(lines.slope.begin(), lines.slope.end(), lines.slope.begin(), 0.0));
+  result.scalar = scalar_predictability(queries.position, x, lines.slope);
+  result.component_weight = component_weights(lines.r_squared);
+  result.component_r_squared = std::move(lines.r_squared);
+
+  const Householder rotation(lines.slope);
+  for (std::size_t i = 0; i < x.rows(); ++i) rotation.apply(x.row(i));
+  const LineFit rotated = fit_on_position(queries.position, x, ConstantComponent::has_no_fit);
+  result.residual = residual_normality(queries.position, x, rotated.intercept[0], rotated.slope[0]);
+  result.noise = noise_normality(x, options.normality_max_dims, options.p_alpha, options.seed);
+
+  std::vector<std::uint64_t> examples = distinct_examples(queries.example, keys.rows.example);
+  const bool own_groups = jackknife_examples.empty();
+  const ExampleGroups groups =
+      options.standard_errors ? ExampleGroups(own_groups ? examples : jackknife_examples) : ExampleGroups();
+  result.plasticity = head_plasticity(head, queries, std::move(x), keys, options, rotation, groups);
+  if (own_groups) result.plasticity_error = jackknife_error(result.plasticity.without_group);
+  if (examples.back() < first_own_query_example) result.examples = std::move(examples);
+  return result;
+}
+
+HeadResult analyze_head(const HeadId& head, HeadRows queries, HeadRows keys, const AnalysisOptions& options) {
+  return analyze_head(head, std::move(queries), prepare_keys(std::move(keys), options), options);
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "attention_plasticity/plasticity/cells.h"
+
+namespace attention_plasticity {
+
+/// A query head and the key head it reads.
+struct HeadId {
+  int layer = 0;
+  int q_head = 0;
+  int k_head = 0;
+
+  auto operator<=>(const HeadId&) const = default;
+};
+
+/// How far a projection of the query tells log2(position + 1).
+struct ScalarPredictability {
+  double r_squared = 0;
+  double mae_baseline = 0;  ///< mean absolute error of the mean
+  double mae_projection = 0;
+  double mae_ratio = 1;  ///< 1 when the baseline is 0
+};
+
+/// Skewness, excess kurtosis and Kolmogorov-Smirnov p of a standardised sample against N(0, 1).
+struct Normality {
+  double skewness = 0;
+  double excess_kurtosis = 0;
+  double ks_p = 1;
+};
+
+/// The same over the components that do not follow position.
+struct NoiseNormality {
+  double median_abs_skewness = 0;
+  double median_abs_excess_kurtosis = 0;
+  double median_ks_p = 1;        ///< NaN when no component was tested
+  double share_below_alpha = 0;  ///< likewise
+};
+
+/// Everything measured of one head. An empty figure is NaN.
+struct HeadResult {
+  HeadId head;
+  std::size_t n_q_tokens = 0;  ///< rows kept
+  std::size_t n_k_tokens = 0;
+  std::size_t width = 0;
+  std::optional<double> window;  ///< sliding window in tokens
+
+  double position_r_squared = 0;  ///< mean of component_r_squared
+  double slope_norm = 0;          ///< |beta|
+  ScalarPredictability scalar;
+  Normality residual;  ///< of component 0 after rotation
+  NoiseNormality noise;
+  std::vector<double> component_r_squared;  ///< before rotation
+  std::vector<double> component_weight;     ///< sums to 1
+
+  HeadPlasticity plasticity;
+  double plasticity_error = std::numeric_limits<double>::quiet_NaN();  ///< standard error of plasticity.overall
+  std::vector<std::uint64_t> examples;  ///< of queries and keys, ascending; empty where a file does not name them
+};
+
+}  // namespace attention_plasticity

@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/machine.h"
+#include "attention_plasticity/cli/progress.h"
+#include "attention_plasticity/cli/signals.h"
+#include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/run/analysis_run.h"
+#include "attention_plasticity/run/config.h"
+#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/run/config_yaml.h"
+#include "attention_plasticity/run/results.h"
+#include "attention_plasticity/run/summary.h"
+
+namespace attention_plasticity {
+namespace {
+
+std::string value_name(const ConfigField& field) {
+  if (field.is_boolean) return "";
+  if (field.type == "integer" || field.type == "number") return "N";
+  if (field.type == "indices") return "LIST";
+  if (field.type == "size") return "SIZE";
+  if (field.type.starts_with("one of ")) return std::string(field.type.substr(7));
+  return "TEXT";
+}
+
+bool is_config_field(const std::string& name) {
+  return std::ranges::find(config_fields(), name, &ConfigField::name) != config_fields().end();
+}
+
+RunConfig config_of(const Arguments& arguments) {
+  std::vector<Setting> settings;
+  if (const auto file = arguments.value("config")) settings = read_yaml_settings(*file);
+  for (const Arguments::Given& given : arguments.flags()) {
+    if (!is_config_field(given.flag)) continue;
+    settings.push_back(flag_setting(given.flag, given.value));
+    settings.back().where = given.typed;
+  }
+  return resolve_config(settings);
+}
+
+void print_plan(const RunPlan& plan, const RunConfig& config, int workers) {
+  fmt::print("{}", config_text(config));
+  fmt::print("\n# Plan\n");
+  fmt::print("# model: {}, {} layers, {} query heads, {} key heads\n", plan.model_name, plan.grid.num_layers,
+             plan.grid.num_q_heads, plan.grid.num_k_heads);
+  fmt::print("# dump: {}\n", plan.layout.folder.string());
+  fmt::print("# heads to analyse: {}; selected but not captured: {}\n", plan.tasks.size(), plan.skipped);
+  fmt::print("# workers: {}\n", workers);
+  std::uint64_t largest = 0;
+  for (const HeadTask& task : plan.tasks) largest = std::max(largest, task.query_bytes + task.key_bytes);
+  fmt::print("# memory for the largest head: about {:.1f} MiB\n", static_cast<double>(largest) / (1 << 20));
+  for (const std::string& path : result_paths(config)) fmt::print("# writes: {}\n", path);
+}
+
+std::string head_line(const HeadEvent& event) {
+  const std::string head = fmt::format("[{}/{}] layer {} q_head {} k_head {}", event.ended, event.total,
+                                       event.head.layer, event.head.q_head, event.head.k_head);
+  if (event.failure != nullptr) {
+    return fmt::format("{} failed: {}: {}", head, event.failure->file, event.failure->message);
+  }
+  const double value = event.result->plasticity.overall;
+  const double error = event.result->plasticity_error;
+  if (std::isnan(value)) return head + ": no key pairs, so no plasticity";
+  return fmt::format("{}: plasticity {:.4f}{}", head, value, std::isnan(error) ? "" : fmt::format(" ± {:.4f}", error));
+}
+
+Verbosity verbosity_of(const Arguments& arguments, const Terminal& terminal) {
+  if (arguments.is_on("quiet")) return Verbosity::quiet;
+  if (!arguments.is_on("progress", true) || !terminal.is_terminal) return Verbosity::plain;
+  return Verbosity::bar;
+}
+
+void print_summary(const RunPlan& plan, const RunResult& run, const std::vector<std::string>& files) {
+  fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", plan.model_name, run.results.size(),
+             run.failures.size(), plan.skipped);
+  fmt::print("{}\n", summary_table(summarize(run.results)));
+  fmt::print("{}\n\n", model_line(summarize_model(run.results, run.model_without_group)));
+  fmt::print("Written:\n");
+  for (const std::string& file : files) fmt::print("  {}\n", file);
+}
+
+}  // namespace
+
+Command analyze_command() {
+  Command command{"analyze", "", "Measure every head of a dump and write the tables.", {}};
+  command.flags = {
+      {"config", "FILE", "YAML file with any of the fields below; flags win over it"},
+      {"dry_run", "", "print the resolved configuration and the plan, and stop"},
+      {"quiet", "", "print failures only"},
+      {"progress", "", "redraw a progress bar on a terminal (default true); --no-progress: a line for each head"},
+  };
+  for (const ConfigField& field : config_fields()) {
+    command.flags.push_back(
+        {std::string(field.name), value_name(field), fmt::format("{} (default: {})", field.help, field.default_text)});
+  }
+  return command;
+}
+
+int run_analyze(const Arguments& arguments) {
+  const auto start = std::chrono::steady_clock::now();
+  if (!arguments.positionals().empty()) {
+    throw Error(ErrorKind::usage, fmt::format("{}: analyze takes flags only; a dump is given as --dataset_local_root",
+                                              arguments.positionals().front()));
+  }
+  const RunConfig config = config_of(arguments);
+  const RunPlan plan = make_plan(config);
+  const int workers = config.max_workers.value_or(usable_cores());
+  if (arguments.is_on("dry_run")) {
+    for (const std::string& note : plan.notes) tell(note + "\n");
+    print_plan(plan, config, workers);
+    return 0;
+  }
+  check_outputs(config);
+
+  const Terminal terminal = Terminal::of_standard_error();
+  const Verbosity verbosity = verbosity_of(arguments, terminal);
+  StopOnSignal interruption([&] {
+    if (verbosity == Verbosity::quiet) return;
+    // The line of the bar, with the ^C that the terminal has echoed into it, gives way; the bar is drawn again below.
+    tell(fmt::format("{}stopping after the heads in work; once more to quit at once\n",
+                     verbosity == Verbosity::bar ? clear_line : ""));
+  });
+  RunResult run;
+  {
+    Progress progress(verbosity, terminal, "heads");
+    for (const std::string& note : plan.notes) progress.note(note);
+    const RunObserver observer{[&](const HeadEvent& event) {
+                                 if (event.failure != nullptr) {
+                                   progress.failure(head_line(event));
+                                 } else {
+                                   progress.advance(event.ended, event.total, head_line(event));
+                                 }
+                               },
+                               [&](const std::string& note) { progress.note(note); }};
+    run = run_analysis(plan, config, workers, observer, interruption.token());
+  }
+
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const std::vector<std::string> files =
+      write_results(plan, config, run, {workers, wall, cpu_seconds(), peak_rss_bytes()});
+  if (run.interrupted) {
+    tell(run.results.empty() ? "interrupted before any head was done\n"
+                             : fmt::format("interrupted: {} of {} heads are in {}\n", run.results.size(),
+                                           plan.tasks.size(), files.front()));
+    return 128 + interruption.signal();
+  }
+  if (run.results.empty()) {
+    throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
+  }
+  if (verbosity != Verbosity::quiet) print_summary(plan, run, files);
+  return run.failures.empty() ? 0 : some_heads_failed;
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "attention_plasticity/cli/arguments.h"
+
+namespace attention_plasticity {
+
+/// The exit code when some heads failed and the rest is done; ErrorKind has the others.
+inline constexpr int some_heads_failed = 1;
+
+/// A subcommand: what it takes, and what it does with it. `run` returns the exit code; failures are thrown.
+struct Subcommand {
+  Command (*command)();
+  int (*run)(const Arguments& arguments);
+};
+
+Command analyze_command();
+int run_analyze(const Arguments& arguments);
+
+Command inspect_command();
+int run_inspect(const Arguments& arguments);
+
+Command synth_command();
+int run_synth(const Arguments& arguments);
+
+}  // namespace attention_plasticity

@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/run/inspection.h"
+
+namespace attention_plasticity {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json value_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json file_json(const DumpInspection& dump, const FileInspection& file) {
+  Json json{{"file", dump.layout.file(file.side, file.head).lexically_relative(dump.layout.folder).generic_string()},
+            {"side", file.side == Side::query ? "query" : "key"},
+            {"layer", file.head.layer},
+            {"head", file.head.head},
+            {"bytes", file.bytes}};
+  if (file.error) {
+    json["error"] = *file.error;
+    return json;
+  }
+  json.update(Json{{"rows", file.rows},
+                   {"width", file.width},
+                   {"buckets", file.buckets},
+                   {"first_bucket", file.first_bucket},
+                   {"last_bucket", file.last_bucket},
+                   {"first_position", file.first_position},
+                   {"last_position", file.last_position},
+                   {"examples", value_or_null(file.examples)},
+                   {"window", value_or_null(file.window)}});
+  return json;
+}
+
+void print_json(const DumpInspection& dump) {
+  Json files = Json::array();
+  for (const FileInspection& file : dump.files) files.push_back(file_json(dump, file));
+  const Json json{{"folder", dump.layout.folder.generic_string()},
+                  {"model", value_or_null(dump.capture.model_name)},
+                  {"sampling",
+                   {{"strategy", value_or_null(dump.capture.sampling_strategy)},
+                    {"bucket_size", value_or_null(dump.capture.bucket_size)}}},
+                  {"num_layers", value_or_null(dump.model.num_layers)},
+                  {"num_q_heads", value_or_null(dump.model.num_q_heads)},
+                  {"num_k_heads", value_or_null(dump.model.num_k_heads)},
+                  {"query_heads", dump.layout.queries.size()},
+                  {"key_heads", dump.layout.keys.size()},
+                  {"files", std::move(files)}};
+  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string size_text(std::uint64_t bytes) {
+  return bytes < 1024 * 1024 ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024)
+                             : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
+}
+
+void print_overview(const DumpInspection& dump) {
+  fmt::print("dump      {}\n", dump.layout.folder.string());
+  if (dump.capture.model_name) fmt::print("model     {}\n", *dump.capture.model_name);
+  if (dump.model.num_layers && dump.model.num_q_heads && dump.model.num_k_heads) {
+    fmt::print("shape     {} layers, {} query heads, {} key heads (config.json)\n", *dump.model.num_layers,
+               *dump.model.num_q_heads, *dump.model.num_k_heads);
+  }
+  if (dump.capture.sampling_strategy) {
+    fmt::print("sampling  {}{}\n", *dump.capture.sampling_strategy,
+               dump.capture.bucket_size ? fmt::format(", buckets of {} tokens", *dump.capture.bucket_size) : "");
+  }
+  std::uint64_t bytes = 0;
+  std::size_t rows = 0;
+  for (const FileInspection& file : dump.files) {
+    bytes += file.bytes;
+    rows += file.rows;
+  }
+  fmt::print("captured  {} query heads, {} key heads, {} rows, {}\n\n", dump.layout.queries.size(),
+             dump.layout.keys.size(), rows, size_text(bytes));
+}
+
+void print_table(const DumpInspection& dump) {
+  print_overview(dump);
+  constexpr std::string_view row = "{:<10}{:>9}{:>7}{:>9}{:>10}{:>20}{:>10}{:>9}{:>12}\n";
+  fmt::print(row, "head", "rows", "width", "buckets", "", "positions", "examples", "window", "size");
+  for (const FileInspection& file : dump.files) {
+    const std::string name = head_folder_name(file.side, file.head);
+    if (file.error) {
+      fmt::print("{:<10}unreadable: {}\n", name, *file.error);
+      continue;
+    }
+    fmt::print(row, name, file.rows, file.width, file.buckets,
+               fmt::format("{}..{}", file.first_bucket, file.last_bucket),
+               fmt::format("{}..{}", file.first_position, file.last_position),
+               file.examples ? fmt::format("{}", *file.examples) : "-",
+               file.window ? fmt::format("{}", *file.window) : "-", size_text(file.bytes));
+  }
+}
+
+}  // namespace
+
+Command inspect_command() {
+  return {"inspect",
+          "DUMP",
+          "Show what a dump holds: heads, rows, width, buckets, positions, examples, windows, sizes.",
+          {{"model_dir", "TEXT", "folder of the heads below DUMP"}, {"json", "", "print JSON instead of a table"}}};
+}
+
+int run_inspect(const Arguments& arguments) {
+  if (arguments.positionals().size() != 1) {
+    throw Error(ErrorKind::usage, "inspect takes one dump: attention-plasticity inspect DUMP");
+  }
+  const DumpInspection dump = inspect_dump(arguments.positionals().front(), arguments.value("model_dir").value_or(""));
+  for (const std::string& note : dump.notes) tell(note + "\n");
+  if (arguments.is_on("json")) {
+    print_json(dump);
+  } else {
+    print_table(dump);
+  }
+  const auto unreadable = std::ranges::count_if(dump.files, [](const FileInspection& file) { return !!file.error; });
+  if (unreadable == static_cast<std::ptrdiff_t>(dump.files.size())) return exit_code(ErrorKind::input);
+  return unreadable > 0 ? some_heads_failed : 0;
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,56 @@
+#include "attention_plasticity/cli/signals.h"
+
+#include <csignal>
+#include <ctime>
+
+namespace attention_plasticity {
+namespace {
+
+// A signal that was ignored when the program started (nohup, a shell's background job) stays ignored.
+bool is_ignored(int signal) {
+  struct sigaction action{};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+sigset_t ending_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    if (!is_ignored(signal)) sigaddset(&signals, signal);
+  }
+  return signals;
+}
+
+}  // namespace
+
+StopOnSignal::StopOnSignal(std::function<void()> told) : told_(std::move(told)) {
+  const sigset_t signals = ending_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  waiter_ = std::jthread([this](const std::stop_token& done) { wait(done); });
+}
+
+StopOnSignal::~StopOnSignal() {
+  waiter_.request_stop();
+  waiter_.join();
+  const sigset_t signals = ending_signals();
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+void StopOnSignal::wait(const std::stop_token& done) {
+  const sigset_t signals = ending_signals();
+  const timespec tick{0, 50'000'000};
+  while (!done.stop_requested()) {
+    const int signal = ::sigtimedwait(&signals, nullptr, &tick);
+    if (signal <= 0) continue;
+    if (signal_.exchange(signal) == 0) {
+      stop_.request_stop();
+      told_();
+      continue;
+    }
+    std::signal(signal, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    std::raise(signal);
+  }
+}
+
+}  // namespace attention_plasticity

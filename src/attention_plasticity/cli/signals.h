@@ -1,0 +1,33 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <stop_token>
+#include <thread>
+
+namespace attention_plasticity {
+
+/// While it lives, the first SIGINT or SIGTERM becomes a stop request and the second one ends the program at once.
+/// Make it before any other thread is started: they must inherit that both signals are blocked.
+class StopOnSignal {
+ public:
+  /// `told` is called, on another thread, when the first signal arrives.
+  explicit StopOnSignal(std::function<void()> told);
+  ~StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+  std::stop_token token() const { return stop_.get_token(); }
+  /// The signal that came; 0: none.
+  int signal() const { return signal_; }
+
+ private:
+  void wait(const std::stop_token& done);
+
+  std::function<void()> told_;
+  std::stop_source stop_;
+  std::atomic<int> signal_ = 0;
+  std::jthread waiter_;
+};
+
+}  // namespace attention_plasticity

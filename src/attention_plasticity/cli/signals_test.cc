@@ -1,0 +1,87 @@
+#include "attention_plasticity/cli/signals.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+
+namespace attention_plasticity {
+namespace {
+
+bool comes_true(const auto& condition) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!condition() && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return condition();
+}
+
+bool is_blocked(int signal) {
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  return sigismember(&blocked, signal) == 1;
+}
+
+TEST(StopOnSignal, FirstSignalRequestsAStop) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    std::atomic<int> told = 0;
+    const StopOnSignal stop([&] { ++told; });
+    EXPECT_FALSE(stop.token().stop_requested());
+    EXPECT_EQ(stop.signal(), 0);
+    ::kill(::getpid(), signal);
+    EXPECT_TRUE(comes_true([&] { return stop.token().stop_requested() && told == 1; }));
+    EXPECT_EQ(stop.signal(), signal);
+  }
+}
+
+TEST(StopOnSignal, SignalsHaveTheirUsualMeaningAfterwards) {
+  {
+    const StopOnSignal stop([] {});
+    EXPECT_TRUE(is_blocked(SIGINT));
+    EXPECT_TRUE(is_blocked(SIGTERM));
+  }
+  EXPECT_FALSE(is_blocked(SIGINT));
+  EXPECT_FALSE(is_blocked(SIGTERM));
+}
+
+TEST(StopOnSignal, WithoutASignalNothingIsTold) {
+  bool told = false;
+  {
+    const StopOnSignal stop([&] { told = true; });
+  }
+  EXPECT_FALSE(told);
+}
+
+class StopOnSignalDeathTest : public ::testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(StopOnSignalDeathTest, SecondSignalEndsTheProgram) {
+  const auto twice = [](int signal) {
+    const StopOnSignal stop([] {});
+    ::kill(::getpid(), signal);
+    comes_true([&] { return stop.token().stop_requested(); });
+    ::kill(::getpid(), signal);
+    comes_true([] { return false; });
+  };
+  EXPECT_EXIT(twice(SIGINT), ::testing::KilledBySignal(SIGINT), "");
+  EXPECT_EXIT(twice(SIGTERM), ::testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST_F(StopOnSignalDeathTest, SignalIgnoredBeforeStaysIgnored) {
+  const auto ignoring = [] {
+    ::signal(SIGINT, SIG_IGN);
+    const StopOnSignal stop([] {});
+    ::kill(::getpid(), SIGINT);
+    ::kill(::getpid(), SIGTERM);
+    comes_true([&] { return stop.token().stop_requested(); });
+    ::_exit(stop.signal() == SIGTERM ? 0 : 1);
+  };
+  EXPECT_EXIT(ignoring(), ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace attention_plasticity

@@ -1,0 +1,35 @@
+#include "attention_plasticity/cli/terminal.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace attention_plasticity {
+
+Terminal Terminal::of_standard_error() {
+  const char* term = std::getenv("TERM");
+  const bool dumb = term != nullptr && std::string_view(term) == "dumb";
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool is_terminal = ::isatty(STDERR_FILENO) == 1 && !dumb;
+  return {is_terminal, is_terminal && (no_color == nullptr || *no_color == '\0')};
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+void tell(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+std::string in_red(std::string_view text, const Terminal& terminal) {
+  return terminal.color ? fmt::format("\x1b[31m{}\x1b[0m", text) : std::string(text);
+}
+
+}  // namespace attention_plasticity

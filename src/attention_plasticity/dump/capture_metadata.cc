@@ -1,0 +1,129 @@
+#include "attention_plasticity/dump/capture_metadata.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// A JSON object and where it came from, for notes.
+struct Document {
+  json object;
+  std::string path;
+  std::vector<std::string>& notes;
+
+  void ignore(std::string_view field, std::string_view why) const {
+    notes.push_back(fmt::format("{}: {} {}: ignored", path, field, why));
+  }
+};
+
+std::optional<Document> read_document(const fs::path& file, std::vector<std::string>& notes) {
+  std::error_code error;
+  if (fs::symlink_status(file, error).type() == fs::file_type::not_found) return std::nullopt;
+  const auto unreadable = [&](std::string_view why) {
+    notes.push_back(fmt::format("{} {}: ignored", file.string(), why));
+    return std::nullopt;
+  };
+  if (!fs::is_regular_file(file, error)) return unreadable("is not a file that can be read");
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return unreadable("cannot be opened");
+  try {
+    json object = json::parse(stream);
+    if (!object.is_object()) return unreadable("holds no JSON object");
+    return Document{std::move(object), file.string(), notes};
+  } catch (const json::exception&) {
+    return unreadable("is not valid JSON");
+  }
+}
+
+/// Null when the field is missing or null.
+const json* field_of(const json& object, std::string_view name) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::optional<std::string> text_field(const Document& document, const json& object, std::string_view name) {
+  const json* field = field_of(object, name);
+  if (field == nullptr) return std::nullopt;
+  if (field->is_string()) return field->get<std::string>();
+  document.ignore(name, "is not text");
+  return std::nullopt;
+}
+
+std::optional<std::string> strategy_field(const Document& document, const json& object) {
+  constexpr std::string_view name = "sampling_strategy";
+  auto strategy = text_field(document, object, name);
+  if (!strategy || *strategy == "uniform" || *strategy == "log" || *strategy == "all") return strategy;
+  document.ignore(name, "is none of uniform, log, all");
+  return std::nullopt;
+}
+
+std::optional<double> size_field(const Document& document, const json& object, std::string_view name) {
+  const json* field = field_of(object, name);
+  if (field == nullptr) return std::nullopt;
+  if (field->is_number()) {
+    const double size = field->get<double>();
+    if (size > 0 && std::isfinite(size)) return size;
+  }
+  document.ignore(name, "is not a number above 0");
+  return std::nullopt;
+}
+
+/// At the top, or for multimodal models in `text_config`.
+std::optional<int> count_field(const Document& document, std::string_view name) {
+  const json* field = field_of(document.object, name);
+  if (field == nullptr) {
+    const json* text_config = field_of(document.object, "text_config");
+    if (text_config != nullptr) field = field_of(*text_config, name);
+  }
+  if (field == nullptr) return std::nullopt;
+  if (field->is_number_integer()) {
+    // Numbers above 2^63 wrap to negative ones here, and are refused as those are.
+    const auto count = field->get<std::int64_t>();
+    if (count >= 1 && count <= std::numeric_limits<int>::max()) return static_cast<int>(count);
+  }
+  document.ignore(name, "is not a whole number of at least 1");
+  return std::nullopt;
+}
+
+}  // namespace
+
+CaptureMetadata read_capture_metadata(const fs::path& folder, std::vector<std::string>& notes) {
+  CaptureMetadata metadata;
+  const auto document = read_document(folder / "_saver_state.json", notes);
+  if (!document) return metadata;
+  metadata.model_name = text_field(*document, document->object, "model_name");
+  const json* capture = field_of(document->object, "model_metadata");
+  if (capture == nullptr) return metadata;
+  if (!capture->is_object()) {
+    document->ignore("model_metadata", "is no JSON object");
+    return metadata;
+  }
+  metadata.sampling_strategy = strategy_field(*document, *capture);
+  const bool grows = metadata.sampling_strategy == "log";
+  metadata.bucket_size = size_field(*document, *capture, grows ? "sampling_min_bucket_size" : "sampling_bucket_size");
+  return metadata;
+}
+
+ModelShape read_model_shape(const fs::path& folder, std::vector<std::string>& notes) {
+  ModelShape shape;
+  const auto document = read_document(folder / "config.json", notes);
+  if (!document) return shape;
+  shape.num_layers = count_field(*document, "num_hidden_layers");
+  shape.num_q_heads = count_field(*document, "num_attention_heads");
+  shape.num_k_heads = count_field(*document, "num_key_value_heads");
+  return shape;
+}
+
+}  // namespace attention_plasticity

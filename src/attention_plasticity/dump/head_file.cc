@@ -1,0 +1,222 @@
+#include "attention_plasticity/dump/head_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/dump/parquet_file.h"
+
+namespace attention_plasticity {
+namespace {
+
+using Column = ParquetFile::Column;
+using Kind = ParquetFile::Kind;
+
+/// Room is made on the footer's word for a column up to this many times the file's size. What compresses better than
+/// that holds hardly more than one number, and grows as it is read.
+constexpr std::size_t plausible_compression = 64;
+
+bool is_finite(std::span<const float> components) {
+  // 0 * x is 0 for finite x and NaN otherwise; sums of them need no branch.
+  float sum = 0;
+  for (const float x : components) sum += 0.0F * x;
+  return sum == 0;
+}
+
+std::size_t width_by_footer(const ParquetFile& source, const Column& vector) {
+  const std::uint64_t entries = source.entries(vector);
+  return source.rows() > 0 && entries % source.rows() == 0 ? static_cast<std::size_t>(entries / source.rows()) : 0;
+}
+
+class HeadFileReader {
+ public:
+  HeadFileReader(const std::filesystem::path& file, Side side, const ReadOptions& options)
+      : path_(file.string()),
+        source_(file),
+        options_(options),
+        bucket_(source_.require("bucket", Kind::integer)),
+        example_(source_.find("example_id", Kind::integer)),
+        position_(source_.require("position", Kind::number)),
+        vector_(source_.require("vector", Kind::vector)),
+        vectors_(result_.rows.vectors, source_.rows(), most_reserved_bytes() / sizeof(float)) {
+    // Of keys the window is never used, so whatever a key file says of it is no fault.
+    if (side == Side::query) window_ = source_.find("sliding_window", Kind::number);
+  }
+
+  HeadFile read() {
+    if (source_.rows() == 0) refuse("the file has no rows; capture this head again");
+    reserve();
+    for (int group = 0; group < source_.row_groups(); ++group) read_group(group);
+    HeadRows& rows = result_.rows;
+    if (rows.size() == 0) {
+      refuse(fmt::format("NaN or infinity in the vectors of all {} rows: none is left; capture this head again",
+                         result_.dropped_rows));
+    }
+    rows.width = options_.vectors ? vectors_.width() : width_by_footer(source_, vector_);
+    if (seen_window_) rows.window = *seen_window_;
+    return std::move(result_);
+  }
+
+ private:
+  std::size_t most_reserved_bytes() const {
+    return static_cast<std::size_t>(source_.file_bytes()) * plausible_compression;
+  }
+
+  void reserve() {
+    const std::size_t rows = std::min(source_.rows(), most_reserved_bytes() / sizeof(double));
+    result_.rows.bucket.reserve(rows);
+    if (example_) result_.rows.example.reserve(rows);
+    result_.rows.position.reserve(rows);
+  }
+
+  void read_group(int group) {
+    fault_.reset();
+    const std::size_t kept = result_.rows.size();
+    read_column(group, bucket_, [this](const Number& n) { result_.rows.bucket.push_back(to_bucket(n)); });
+    if (example_) {
+      read_column(group, *example_, [this](const Number& n) { result_.rows.example.push_back(to_example(n)); });
+    }
+    read_column(group, position_, [this](const Number& n) { result_.rows.position.push_back(to_position(n)); });
+    if (options_.vectors) read_vectors(group, kept);
+    if (window_) read_column(group, *window_, [this](const Number& n) { take_window(to_window(n)); });
+    if (fault_) refuse(fault_->message);
+    if (options_.vectors && options_.drop_non_finite) drop_non_finite(kept);
+    first_row_ += source_.rows(group);
+  }
+
+  /// Remembers the earliest fault of the row group; the first column asked wins within a row.
+  void add_fault(std::size_t row, std::string message) {
+    if (!fault_ || row < fault_->row) fault_ = RowFault{row, std::move(message)};
+  }
+
+  template <class Take>
+  void read_column(int group, const Column& column, Take take) {
+    row_ = first_row_;
+    bool whole = true;
+    source_.read_numbers(group, column, [&](std::span<const Number> numbers) {
+      try {
+        for (const Number& number : numbers) {
+          take(number);
+          ++row_;
+        }
+      } catch (const BadValue& bad) {
+        add_fault(row_, fmt::format("{} {} in row {}; correct the file or capture this head again", column.name,
+                                    bad.what(), row_));
+        whole = false;
+      }
+      return whole;
+    });
+    if (whole) require_rows(group, column, row_ - first_row_);
+  }
+
+  void read_vectors(int group, std::size_t kept) {
+    const std::size_t before = vectors_.rows();
+    source_.read_vectors(group, vector_, [this](const VectorChunk& chunk) { return vectors_.add(chunk); });
+    if (!vectors_.fault()) vectors_.finish_group();
+    if (!options_.drop_non_finite) find_non_finite(kept);
+    if (const auto& fault = vectors_.fault()) {
+      add_fault(fault->row, fmt::format("{} in row {}; every row needs one vector of the same width: capture this head "
+                                        "again",
+                                        fault->message, fault->row));
+    } else {
+      require_rows(group, vector_, vectors_.rows() - before);
+    }
+  }
+
+  /// Looks at the rows of this row group, which begin at row `kept` of the result.
+  void find_non_finite(std::size_t kept) {
+    const std::size_t width = vectors_.width();
+    if (width == 0) return;
+    const std::vector<float>& all = result_.rows.vectors;
+    for (std::size_t row = kept; (row + 1) * width <= all.size(); ++row) {
+      const std::span<const float> components(all.data() + row * width, width);
+      if (is_finite(components)) continue;
+      const auto odd = std::ranges::find_if_not(components, [](float x) { return std::isfinite(x); });
+      const std::size_t file_row = first_row_ + (row - kept);
+      add_fault(file_row, fmt::format("vector holds {} in row {}; capture this head again, or set non_finite: drop to "
+                                      "leave such rows out",
+                                      std::isnan(*odd) ? "NaN" : "infinity", file_row));
+      return;
+    }
+  }
+
+  void drop_non_finite(std::size_t kept) {
+    HeadRows& rows = result_.rows;
+    const std::size_t width = vectors_.width();
+    std::size_t to = kept;
+    for (std::size_t from = kept; from < rows.size(); ++from) {
+      const std::span<const float> components(rows.vectors.data() + from * width, width);
+      if (!is_finite(components)) continue;
+      if (to != from) {
+        rows.bucket[to] = rows.bucket[from];
+        if (example_) rows.example[to] = rows.example[from];
+        rows.position[to] = rows.position[from];
+        std::ranges::copy(components, rows.vectors.begin() + static_cast<std::ptrdiff_t>(to * width));
+      }
+      ++to;
+    }
+    result_.dropped_rows += rows.size() - to;
+    rows.bucket.resize(to);
+    if (example_) rows.example.resize(to);
+    rows.position.resize(to);
+    rows.vectors.resize(to * width);
+  }
+
+  void take_window(std::optional<double> window) {
+    if (!seen_window_) seen_window_.emplace(window);
+    if (*seen_window_ == window) return;
+    const auto text = [](std::optional<double> w) { return w ? fmt::format("{}", *w) : std::string("none"); };
+    throw BadValue(fmt::format("is {} after {}, and one head has one window,", text(window), text(*seen_window_)));
+  }
+
+  void require_rows(int group, const Column& column, std::size_t found) const {
+    if (found == source_.rows(group)) return;
+    source_.refuse_as_damaged(fmt::format("column '{}' has {} rows in row group {} where the footer says {}",
+                                          column.name, found, group, source_.rows(group)));
+  }
+
+  [[noreturn]] void refuse(const std::string& message) const { throw Error(ErrorKind::input, message, path_); }
+
+  std::string path_;
+  ParquetFile source_;
+  ReadOptions options_;
+  HeadFile result_;
+  Column bucket_;
+  std::optional<Column> example_;
+  Column position_;
+  Column vector_;
+  std::optional<Column> window_;
+  VectorColumn vectors_;
+  std::optional<std::optional<double>> seen_window_;
+  std::size_t first_row_ = 0;  ///< of the row group under way
+  std::size_t row_ = 0;        ///< of the column under way
+  std::optional<RowFault> fault_;
+};
+
+}  // namespace
+
+HeadFile read_head_file(const std::filesystem::path& file, Side side, const ReadOptions& options) {
+  return HeadFileReader(file, side, options).read();
+}
+
+HeadFileInfo head_file_info(const std::filesystem::path& file) {
+  const ParquetFile source(file);
+  HeadFileInfo info;
+  info.rows = source.rows();
+  info.row_groups = static_cast<std::size_t>(source.row_groups());
+  info.file_bytes = source.file_bytes();
+  info.width = width_by_footer(source, source.require("vector", Kind::vector));
+  for (const char* const name : {"bucket", "example_id", "position", "vector", "sliding_window"}) {
+    info.uncompressed_bytes += source.uncompressed_bytes(name);
+  }
+  return info;
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,144 @@
+#include "attention_plasticity/dump/head_file_writer.h"
+
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/io/file.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+#include <fmt/format.h>
+#include <parquet/arrow/writer.h>
+#include <parquet/exception.h>
+#include <parquet/properties.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "attention_plasticity/base/error.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double largest_exact_integer = 9007199254740992.0;  // 2^53
+
+struct TableParts {
+  std::vector<std::shared_ptr<arrow::Field>> fields;
+  std::vector<std::shared_ptr<arrow::Array>> arrays;
+
+  void add(const std::string& name, std::shared_ptr<arrow::Array> array) {
+    fields.push_back(arrow::field(name, array->type()));
+    arrays.push_back(std::move(array));
+  }
+};
+
+template <class Builder, class Values>
+std::shared_ptr<arrow::Array> build(const Values& values) {
+  Builder builder;
+  PARQUET_THROW_NOT_OK(builder.Reserve(static_cast<std::int64_t>(values.size())));
+  for (const auto value : values) builder.UnsafeAppend(static_cast<typename Builder::value_type>(value));
+  PARQUET_ASSIGN_OR_THROW(auto array, builder.Finish());
+  return array;
+}
+
+/// int32 as the capture tool writes, int64 where one number needs it.
+template <class Values>
+std::shared_ptr<arrow::Array> integers(const Values& values) {
+  using Value = typename Values::value_type;
+  constexpr auto largest = static_cast<Value>(std::numeric_limits<std::int32_t>::max());
+  const bool narrow = std::ranges::all_of(values, [](Value value) { return value <= largest; });
+  return narrow ? build<arrow::Int32Builder>(values) : build<arrow::Int64Builder>(values);
+}
+
+std::shared_ptr<arrow::Array> positions(const std::vector<double>& values) {
+  const bool whole = std::ranges::all_of(
+      values, [](double value) { return value == std::floor(value) && value <= largest_exact_integer; });
+  return whole ? integers(values) : build<arrow::DoubleBuilder>(values);
+}
+
+std::shared_ptr<arrow::Array> vectors(const HeadRows& rows) {
+  if (rows.width > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+    throw std::length_error(fmt::format("vectors of {} components are too wide", rows.width));
+  }
+  const auto type = arrow::fixed_size_list(arrow::float32(), static_cast<std::int32_t>(rows.width));
+  // Borrowed, not copied: `rows` outlives the table.
+  const auto components = std::make_shared<arrow::FloatArray>(static_cast<std::int64_t>(rows.vectors.size()),
+                                                              arrow::Buffer::Wrap(rows.vectors));
+  return std::make_shared<arrow::FixedSizeListArray>(type, static_cast<std::int64_t>(rows.size()), components);
+}
+
+std::shared_ptr<arrow::Array> windows(const HeadRows& rows) {
+  if (!rows.window) return std::make_shared<arrow::NullArray>(static_cast<std::int64_t>(rows.size()));
+  return build<arrow::Int64Builder>(std::vector<double>(rows.size(), *rows.window));
+}
+
+std::shared_ptr<arrow::Table> to_table(const HeadRows& rows) {
+  TableParts parts;
+  parts.add("bucket", integers(rows.bucket));
+  if (!rows.example.empty()) parts.add("example_id", integers(rows.example));
+  parts.add("position", positions(rows.position));
+  parts.add("vector", vectors(rows));
+  parts.add("sliding_window", windows(rows));
+  return arrow::Table::Make(arrow::schema(std::move(parts.fields)), parts.arrays);
+}
+
+/// Captures of bfloat16 models have at most 2^16 different components, which a dictionary halves; other floats hardly
+/// repeat, and a dictionary would only delay them.
+bool is_bfloat16(const std::vector<float>& values) {
+  return std::ranges::all_of(values, [](float x) { return (std::bit_cast<std::uint32_t>(x) & 0xffffU) == 0; });
+}
+
+std::shared_ptr<parquet::WriterProperties> properties(const HeadRows& rows, const WriteOptions& options) {
+  parquet::WriterProperties::Builder builder;
+  builder.compression(parquet::Compression::ZSTD);
+  if (!is_bfloat16(rows.vectors)) builder.disable_dictionary("vector.list.element");
+  if (options.checksums) builder.enable_page_checksum();
+  return builder.build();
+}
+
+void write_table(const fs::path& file, const HeadRows& rows, const WriteOptions& options) {
+  const auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+  PARQUET_ASSIGN_OR_THROW(auto sink, arrow::io::FileOutputStream::Open(file.string()));
+  PARQUET_THROW_NOT_OK(parquet::arrow::WriteTable(*to_table(rows), arrow::default_memory_pool(), sink,
+                                                  static_cast<std::int64_t>(options.rows_per_group),
+                                                  properties(rows, options), arrow_properties));
+  PARQUET_THROW_NOT_OK(sink->Close());
+}
+
+void require_equal_lengths(const fs::path& file, const HeadRows& rows) {
+  const std::size_t n = rows.size();
+  if (rows.bucket.size() == n && (rows.example.empty() || rows.example.size() == n) &&
+      rows.vectors.size() == n * rows.width) {
+    return;
+  }
+  throw Error(ErrorKind::output,
+              fmt::format("rows of unequal columns cannot be written: {} positions, {} buckets, {} example ids, {} "
+                          "components of vectors {} wide",
+                          n, rows.bucket.size(), rows.example.size(), rows.vectors.size(), rows.width),
+              file.string());
+}
+
+}  // namespace
+
+void write_head_file(const fs::path& file, const HeadRows& rows, const WriteOptions& options) {
+  require_equal_lengths(file, rows);
+  const fs::path partial = file.string() + ".partial";
+  try {
+    if (file.has_parent_path()) fs::create_directories(file.parent_path());
+    write_table(partial, rows, options);
+    fs::rename(partial, file);
+  } catch (const std::exception& failure) {
+    std::error_code ignored;
+    fs::remove(partial, ignored);
+    throw Error(ErrorKind::output, fmt::format("the file cannot be written: {}", failure.what()), file.string());
+  }
+}
+
+}  // namespace attention_plasticity

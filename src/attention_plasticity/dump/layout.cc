@@ -1,0 +1,181 @@
+#include "attention_plasticity/dump/layout.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "attention_plasticity/base/error.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NamedHead {
+  Side side;
+  HeadKey head;
+};
+
+/// Takes `letter` and at least two digits off the front of `text`.
+std::optional<int> take_number(std::string_view& text, char letter) {
+  if (!text.starts_with(letter)) return std::nullopt;
+  int number = 0;
+  const char* const first = text.data() + 1;
+  const char* const last = text.data() + text.size();
+  // from_chars would take a minus sign.
+  if (first == last || *first == '-') return std::nullopt;
+  const auto [end, error] = std::from_chars(first, last, number);
+  if (error != std::errc{} || end - first < 2) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+std::optional<NamedHead> parse_head_name(std::string_view name) {
+  const auto layer = take_number(name, 'l');
+  if (!layer) return std::nullopt;
+  const auto head = take_number(name, 'h');
+  if (!head) return std::nullopt;
+  if (name == "q") return NamedHead{Side::query, {*layer, *head}};
+  if (name == "k") return NamedHead{Side::key, {*layer, *head}};
+  return std::nullopt;
+}
+
+/// Also true of a dangling link: a head that was captured and cannot be read is an error, not a gap.
+bool has_data_file(const fs::path& folder) {
+  std::error_code error;
+  return fs::symlink_status(folder / "data.parquet", error).type() != fs::file_type::not_found && !error;
+}
+
+std::vector<fs::path> sub_folders(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored)) found.push_back(entry->path());
+  }
+  if (error) {
+    throw Error(ErrorKind::input,
+                fmt::format("cannot read the folder {}: {}; check its permissions", folder.string(), error.message()),
+                folder.string());
+  }
+  return found;
+}
+
+void add_head(DumpLayout& layout, const NamedHead& named, const std::string& name) {
+  auto& heads = named.side == Side::query ? layout.queries : layout.keys;
+  const auto key = std::pair{named.side, named.head};
+  const bool seen = !heads.insert(named.head).second;
+  if (name == head_folder_name(named.side, named.head)) {
+    layout.unusual_names.erase(key);
+  } else if (!seen) {
+    layout.unusual_names.emplace(key, name);
+  } else if (const auto other = layout.unusual_names.find(key); other != layout.unusual_names.end()) {
+    // The order in which a folder is listed must not choose the file.
+    other->second = std::min(other->second, name);
+  }
+}
+
+DumpLayout heads_in(const fs::path& folder) {
+  DumpLayout layout;
+  layout.folder = folder;
+  for (const fs::path& path : sub_folders(folder)) {
+    const std::string name = path.filename().string();
+    const auto named = parse_head_name(name);
+    if (named && has_data_file(path)) add_head(layout, *named, name);
+  }
+  return layout;
+}
+
+bool holds_heads(const DumpLayout& layout) { return !layout.queries.empty() || !layout.keys.empty(); }
+
+/// "; its sub-folder x holds heads: pass --model_dir x", or what to check when there is none.
+std::string advice(const fs::path& root) {
+  std::set<std::string> with_heads;
+  for (const fs::path& path : sub_folders(root)) {
+    std::error_code error;
+    // A sub-folder that cannot be listed is no reason to fail: it is only looked at to give advice.
+    for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+      if (parse_head_name(entry->path().filename().string()) && has_data_file(entry->path())) {
+        with_heads.insert(path.filename().string());
+        break;
+      }
+    }
+  }
+  if (with_heads.empty()) return "; check that this is the folder of a dump";
+  if (with_heads.size() == 1) {
+    return fmt::format("; its sub-folder {0} does: pass --model_dir {0}", *with_heads.begin());
+  }
+  constexpr std::size_t named = 5;
+  std::string names;
+  for (auto name = with_heads.begin(); name != with_heads.end(); ++name) {
+    if (std::distance(with_heads.begin(), name) == named) {
+      names += fmt::format(" and {} more", with_heads.size() - named);
+      break;
+    }
+    if (!names.empty()) names += ", ";
+    names += *name;
+  }
+  return fmt::format("; its sub-folders {} do: pass --model_dir NAME, such as --model_dir {}", names,
+                     *with_heads.begin());
+}
+
+void require_folder(const fs::path& folder) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder, error);
+  if (status.type() == fs::file_type::not_found) {
+    throw Error(ErrorKind::input, fmt::format("the folder {} does not exist; check the path", folder.string()),
+                folder.string());
+  }
+  if (!fs::status_known(status)) {
+    throw Error(ErrorKind::input, fmt::format("cannot read {}: {}", folder.string(), error.message()), folder.string());
+  }
+  if (!fs::is_directory(status)) {
+    throw Error(ErrorKind::input,
+                fmt::format("{} is not a folder; a dump is a folder that holds l00h00q/data.parquet and so on",
+                            folder.string()),
+                folder.string());
+  }
+}
+
+constexpr std::string_view looked_for = "folders named like l00h00q with a data.parquet";
+
+}  // namespace
+
+std::string head_folder_name(Side side, HeadKey head) {
+  return fmt::format("l{:02d}h{:02d}{}", head.layer, head.head, side == Side::query ? 'q' : 'k');
+}
+
+fs::path DumpLayout::file(Side side, HeadKey head) const {
+  const auto name = unusual_names.find({side, head});
+  return folder / (name == unusual_names.end() ? head_folder_name(side, head) : name->second) / "data.parquet";
+}
+
+DumpLayout find_heads(const fs::path& root, const std::string& model_dir) {
+  require_folder(root);
+  const fs::path folder = model_dir.empty() ? root : root / model_dir;
+  std::error_code error;
+  const bool missing = !model_dir.empty() && fs::status(folder, error).type() == fs::file_type::not_found;
+  if (!missing) require_folder(folder);
+
+  DumpLayout layout = heads_in(missing ? root : folder);
+  if (holds_heads(layout)) {
+    if (missing) {
+      layout.note =
+          fmt::format("{} has no folder {}, but holds heads itself: these are used", root.string(), model_dir);
+    }
+    return layout;
+  }
+  if (missing) {
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{} has no folder {}, nor heads ({}) itself{}", root.string(), model_dir, looked_for, advice(root)),
+        root.string());
+  }
+  throw Error(ErrorKind::input, fmt::format("no heads in {} ({}){}", folder.string(), looked_for, advice(folder)),
+              folder.string());
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,123 @@
+#include "attention_plasticity/dump/layout.h"
+
+#include <gtest/gtest.h>
+
+#include "attention_plasticity/dump/odd_parquet.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+void make_head(const fs::path& folder) {
+  fs::create_directories(folder);
+  write_bytes(folder / "data.parquet", "x");
+}
+
+std::string error_of(const fs::path& at_fault, const fs::path& root, const std::string& model_dir) {
+  return input_error(at_fault, [&] { find_heads(root, model_dir); });
+}
+
+TEST(Layout, NamesHeadsWithAtLeastTwoDigits) {
+  EXPECT_EQ(head_folder_name(Side::query, {0, 7}), "l00h07q");
+  EXPECT_EQ(head_folder_name(Side::key, {123, 45}), "l123h45k");
+}
+
+TEST(Layout, FindsQueriesAndKeysInTheRoot) {
+  const TemporaryFolder root;
+  for (const char* name : {"l00h00q", "l00h01q", "l117h100q", "l00h00k"}) make_head(root / name);
+  const DumpLayout layout = find_heads(root.path(), "");
+  EXPECT_EQ(layout.folder, root.path());
+  EXPECT_FALSE(layout.note);
+  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{0, 0}, {0, 1}, {117, 100}}));
+  EXPECT_EQ(layout.keys, (std::set<HeadKey>{{0, 0}}));
+  EXPECT_EQ(layout.file(Side::query, {117, 100}), root / "l117h100q" / "data.parquet");
+  EXPECT_EQ(layout.file(Side::key, {3, 1}), root / "l03h01k" / "data.parquet");
+}
+
+TEST(Layout, IgnoresWhatIsNotNamedExactlyLikeAHead) {
+  const TemporaryFolder root;
+  make_head(root / "l00h00q");
+  for (const char* name : {"l5h00q", "l00h5q", "l00h00", "l00h00v", "l00h00qq", "xl00h00q", "L00h00q", "l-1h00q",
+                           "l+1h00q", "l00h00q.bak", "l99999999999h00q", "l 1h00q", "lh00q", "l"}) {
+    make_head(root / name);
+  }
+  write_bytes(root / "l05h05q", "a file, not a folder");
+  fs::create_directories(root / "l06h06q");
+  const DumpLayout layout = find_heads(root.path(), "");
+  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{0, 0}}));
+  EXPECT_TRUE(layout.keys.empty());
+}
+
+TEST(Layout, KeepsTheDigitsFoundOnDisk) {
+  const TemporaryFolder root;
+  make_head(root / "l003h0004q");
+  make_head(root / "l03h004q");
+  make_head(root / "l001h01k");
+  make_head(root / "l01h01k");
+  make_head(root / "l0001h01k");
+  const DumpLayout layout = find_heads(root.path(), "");
+  EXPECT_EQ(layout.file(Side::query, {3, 4}), root / "l003h0004q" / "data.parquet");
+  EXPECT_EQ(layout.file(Side::key, {1, 1}), root / "l01h01k" / "data.parquet");
+}
+
+TEST(Layout, CountsAHeadWhoseFileIsABrokenLink) {
+  const TemporaryFolder root;
+  fs::create_directories(root / "l00h00q");
+  fs::create_symlink("nowhere", root / "l00h00q" / "data.parquet");
+  EXPECT_EQ(find_heads(root.path(), "").queries.size(), 1U);
+}
+
+TEST(Layout, FollowsModelDir) {
+  const TemporaryFolder root;
+  make_head(root / "l00h00q");
+  make_head(root / "model" / "l01h01q");
+  const DumpLayout layout = find_heads(root.path(), "model");
+  EXPECT_EQ(layout.folder, root / "model");
+  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{1, 1}}));
+  EXPECT_FALSE(layout.note);
+}
+
+TEST(Layout, UsesTheRootWithANoteWhereModelDirIsMissing) {
+  const TemporaryFolder root;
+  make_head(root / "l00h00q");
+  const DumpLayout layout = find_heads(root.path(), "model");
+  EXPECT_EQ(layout.folder, root.path());
+  EXPECT_EQ(layout.note, root.path().string() + " has no folder model, but holds heads itself: these are used");
+}
+
+TEST(Layout, SaysWhereThereIsNoFolder) {
+  const TemporaryFolder root;
+  EXPECT_EQ(error_of(root / "none", root / "none", ""),
+            "the folder " + (root / "none").string() + " does not exist; check the path");
+  write_bytes(root / "file", "x");
+  EXPECT_EQ(
+      error_of(root / "file", root / "file", ""),
+      (root / "file").string() + " is not a folder; a dump is a folder that holds l00h00q/data.parquet and so on");
+  EXPECT_EQ(error_of(root / "file", root.path(), "file"), error_of(root / "file", root / "file", ""));
+}
+
+TEST(Layout, SaysWhatItLookedForWhereThereAreNoHeads) {
+  const TemporaryFolder root;
+  const std::string folder = root.path().string();
+  EXPECT_EQ(error_of(root.path(), root.path(), ""),
+            "no heads in " + folder +
+                " (folders named like l00h00q with a data.parquet); check that this is the folder of a dump");
+  EXPECT_EQ(error_of(root.path(), root.path(), "model"),
+            folder +
+                " has no folder model, nor heads (folders named like l00h00q with a data.parquet) itself; check "
+                "that this is the folder of a dump");
+}
+
+TEST(Layout, SuggestsSubFoldersThatHoldHeads) {
+  const TemporaryFolder root;
+  make_head(root / "b" / "l00h00k");
+  EXPECT_TRUE(error_of(root.path(), root.path(), "").ends_with("; its sub-folder b does: pass --model_dir b"));
+  for (const char* name : {"a", "c", "d", "e", "f"}) make_head(root / name / "l00h00q");
+  EXPECT_TRUE(error_of(root.path(), root.path(), "other")
+                  .ends_with("; its sub-folders a, b, c, d, e and 1 more do: pass --model_dir NAME, such as "
+                             "--model_dir a"));
+}
+
+}  // namespace
+}  // namespace attention_plasticity

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attention_plasticity {
+
+/// A row that breaks a rule of the format, and how.
+struct RowFault {
+  std::size_t row = 0;
+  std::string message;
+};
+
+/// Consecutive entries of a list column with their Parquet levels (Melnik et al. 2010, "Dremel"): `repetition` 0 begins
+/// a row; `definition` says how much of the path to a component is there. The levels have one length.
+struct VectorChunk {
+  std::span<const std::int16_t> definition;
+  std::span<const std::int16_t> repetition;
+  std::span<const float> values;       ///< one for each definition that is `component_present`, in order
+  std::int16_t component_present = 0;  ///< definition of a component that is not null
+  std::int16_t entry_present = 0;      ///< least definition of a row that has entries; one less: an empty list
+  std::size_t fitting = 0;             ///< `values` from this one on were not checked to fit in single precision
+  double unfit = 0;                    ///< what stood there, when `fitting < values.size()`
+};
+
+/// Puts list entries together to vectors of one width, checking that no vector or component is null.
+class VectorColumn {
+ public:
+  /// Components are appended to `out`. As soon as the width is known, room is made for `expected_rows` rows but for no
+  /// more than `most_reserved` components: the expectation comes from a footer that may lie.
+  VectorColumn(std::vector<float>& out, std::size_t expected_rows, std::size_t most_reserved)
+      : out_(out), expected_rows_(expected_rows), most_reserved_(most_reserved) {}
+
+  /// Takes the next entries of the row group. False: a row is at fault, and no more may be added.
+  /// Throws std::runtime_error when the levels contradict each other.
+  bool add(const VectorChunk& chunk);
+
+  /// Ends a row group: the next chunk begins with a new row. False as in `add`.
+  bool finish_group();
+
+  std::size_t width() const { return width_; }  ///< 0 until the first row is complete
+  std::size_t rows() const { return rows_; }    ///< complete ones
+  const std::optional<RowFault>& fault() const { return fault_; }
+
+ private:
+  bool take_entry(const VectorChunk& chunk, std::size_t entry);
+  bool is_whole_row(const VectorChunk& chunk, std::size_t entry) const;
+  bool close_row();
+  bool refuse(std::string message);
+
+  std::vector<float>& out_;
+  std::size_t expected_rows_;
+  std::size_t most_reserved_;
+  std::size_t width_ = 0;
+  std::size_t rows_ = 0;
+  std::size_t open_ = 0;  ///< components of the row under way; 0: none is
+  std::optional<RowFault> fault_;
+};
+
+}  // namespace attention_plasticity

@@ -1,0 +1,98 @@
+#include "attention_plasticity/plasticity/key_pairs.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace attention_plasticity {
+
+BucketPairSampler::BucketPairSampler(const HeadRows& keys, const KeyBuckets& buckets) {
+  for (const auto& [bucket, of_bucket] : buckets) {
+    std::vector<std::vector<std::size_t>> by_example;
+    std::unordered_map<std::uint64_t, std::size_t> place;
+    for (const std::size_t row : of_bucket.rows) {
+      const auto [at, is_new] = place.try_emplace(keys.example[row], by_example.size());
+      if (is_new) by_example.emplace_back();
+      by_example[at->second].push_back(row);
+    }
+    Groups groups;
+    std::uint64_t total = 0;
+    for (auto& rows : by_example) {
+      if (rows.size() < 2) continue;
+      total += std::uint64_t{rows.size()} * (rows.size() - 1) / 2;
+      groups.pairs_up_to.push_back(total);
+      groups.rows.push_back(std::move(rows));
+    }
+    groups_.emplace(bucket, std::move(groups));
+  }
+}
+
+std::vector<KeyPair> BucketPairSampler::draw(std::int64_t bucket, std::size_t most, NumpyGenerator& generator) const {
+  const auto found = groups_.find(bucket);
+  if (found == groups_.end() || found->second.rows.empty()) return {};
+  const Groups& groups = found->second;
+  const std::uint64_t total = groups.pairs_up_to.back();
+  std::vector<KeyPair> pairs(static_cast<std::size_t>(std::min<std::uint64_t>(most, total)));
+  for (KeyPair& pair : pairs) {
+    const auto edge = std::ranges::upper_bound(groups.pairs_up_to, generator.integers(total));
+    const auto& rows = groups.rows[static_cast<std::size_t>(edge - groups.pairs_up_to.begin())];
+    std::array<std::size_t, 2> chosen{};
+    generator.choice_without_replacement(rows.size(), chosen);
+    pair = {rows[chosen[0]], rows[chosen[1]]};
+  }
+  return pairs;
+}
+
+LocalPairSampler::LocalPairSampler(const HeadRows& queries, const HeadRows& keys, const KeyBuckets& buckets,
+                                   double max_relative_distance)
+    : keys_(keys) {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    Example& example = examples_[keys.example[i]];
+    example.rows.push_back(i);
+    example.reach = std::max(example.reach, keys.position[i]);
+  }
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const auto found = examples_.find(queries.example[i]);
+    if (found != examples_.end()) found->second.reach = std::max(found->second.reach, queries.position[i]);
+  }
+  for (auto& [id, example] : examples_) {
+    const double length = example.reach + 1.0;
+    example.reach = std::max(1.0, std::floor(max_relative_distance * length));
+    std::ranges::stable_sort(example.rows, {}, [&](std::size_t row) { return keys.position[row]; });
+  }
+  for (const auto& [bucket, of_bucket] : buckets) {
+    auto& anchors = anchors_[bucket];
+    std::ranges::copy_if(of_bucket.rows, std::back_inserter(anchors),
+                         [&](std::size_t row) { return !neighbours(row).empty(); });
+  }
+}
+
+std::vector<std::size_t> LocalPairSampler::neighbours(std::size_t anchor) const {
+  const Example& example = examples_.at(keys_.example[anchor]);
+  const double at = keys_.position[anchor];
+  const auto position = [&](std::size_t row) { return keys_.position[row]; };
+  std::vector<std::size_t> near;
+  // Both differences are taken as they stand in the definition, |position - at| <= reach: `at - reach` rounds.
+  auto row =
+      std::ranges::partition_point(example.rows, [&](std::size_t r) { return at - position(r) > example.reach; });
+  for (; row != example.rows.end() && position(*row) - at <= example.reach; ++row) {
+    if (*row != anchor && keys_.bucket[*row] <= keys_.bucket[anchor]) near.push_back(*row);
+  }
+  return near;
+}
+
+std::vector<KeyPair> LocalPairSampler::draw(std::int64_t bucket, std::size_t count, NumpyGenerator& generator) const {
+  const auto found = anchors_.find(bucket);
+  if (found == anchors_.end() || found->second.empty()) return {};
+  const auto& anchors = found->second;
+  std::vector<KeyPair> pairs(count);
+  for (KeyPair& pair : pairs) {
+    const std::size_t anchor = anchors[generator.integers(anchors.size())];
+    const std::vector<std::size_t> near = neighbours(anchor);
+    const std::size_t neighbour = near[generator.integers(near.size())];
+    pair = generator.random() < 0.5 ? KeyPair{anchor, neighbour} : KeyPair{neighbour, anchor};
+  }
+  return pairs;
+}
+
+}  // namespace attention_plasticity

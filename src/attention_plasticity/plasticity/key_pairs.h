@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "attention_plasticity/base/head_rows.h"
+#include "attention_plasticity/plasticity/key_buckets.h"
+#include "attention_plasticity/random/numpy_generator.h"
+
+namespace attention_plasticity {
+
+/// Two rows of the keys, of one example.
+struct KeyPair {
+  std::size_t first;
+  std::size_t second;
+};
+
+/// Pairs of keys of one bucket and one example, every unordered pair equally likely, with replacement.
+class BucketPairSampler {
+ public:
+  BucketPairSampler(const HeadRows& keys, const KeyBuckets& buckets);
+
+  /// min(most, number of pairs in the bucket) pairs; none when no example has two keys there.
+  std::vector<KeyPair> draw(std::int64_t bucket, std::size_t most, NumpyGenerator& generator) const;
+
+ private:
+  struct Groups {
+    std::vector<std::vector<std::size_t>> rows;  // examples with two keys or more, in order of first appearance
+    std::vector<std::uint64_t> pairs_up_to;      // cumulative number of pairs
+  };
+  std::map<std::int64_t, Groups> groups_;
+};
+
+/// An anchor uniform over the keys of a bucket, a neighbour uniform over the captured keys of the same example at most
+/// Delta = max(1, floor(max_relative_distance L)) tokens away and not in a later bucket, in random order. L is one more
+/// than the example's largest captured position.
+class LocalPairSampler {
+ public:
+  LocalPairSampler(const HeadRows& queries, const HeadRows& keys, const KeyBuckets& buckets,
+                   double max_relative_distance);
+
+  /// `count` pairs; none when no key of the bucket has a neighbour.
+  std::vector<KeyPair> draw(std::int64_t bucket, std::size_t count, NumpyGenerator& generator) const;
+
+ private:
+  struct Example {
+    std::vector<std::size_t> rows;  // by position, then row
+    double reach = 0;               // Delta
+  };
+  std::vector<std::size_t> neighbours(std::size_t anchor) const;
+
+  const HeadRows& keys_;
+  std::unordered_map<std::uint64_t, Example> examples_;
+  std::map<std::int64_t, std::vector<std::size_t>> anchors_;  // keys with a neighbour, in row order
+};
+
+}  // namespace attention_plasticity

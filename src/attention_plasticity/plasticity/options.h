@@ -1,0 +1,14 @@
+#pragma once
+
+namespace attention_plasticity {
+
+/// How the queries of a bucket are modelled (docs/method.md, "Query models").
+enum class Method { positional, full, diagonal };
+/// How pairs of keys are drawn.
+enum class Sampler { bucket, local };
+/// What a cell weighs in the head's mean.
+enum class Weighting { queries, pairs, uniform };
+/// What a `sliding_window` column counts.
+enum class WindowUnit { tokens, buckets };
+
+}  // namespace attention_plasticity

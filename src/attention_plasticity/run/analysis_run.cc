@@ -1,0 +1,204 @@
+#include "attention_plasticity/run/analysis_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <numeric>
+
+#include "attention_plasticity/analysis/head_analysis.h"
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/run/head_queue.h"
+
+namespace attention_plasticity {
+namespace {
+
+using Examples = std::vector<std::uint64_t>;
+
+// One pass over heads: reads, analyses, and keeps what each one gave in its own place.
+class Pass {
+ public:
+  struct Outcome {
+    std::optional<HeadResult> result;
+    std::optional<HeadFailure> failure;
+  };
+
+  Pass(std::span<const HeadTask> tasks, const RunConfig& config, const RunObserver& observer,
+       std::span<const std::uint64_t> jackknife_examples = {})
+      : tasks_(tasks),
+        config_(config),
+        observer_(observer),
+        jackknife_examples_(jackknife_examples),
+        outcomes_(tasks.size()) {}
+
+  void run(int workers, const std::stop_token& stop) {
+    for_each_head(
+        tasks_, {workers, config_.memory_limit}, [this](const HeadTask& task) { return load_keys(task); },
+        [this](std::size_t task, const PreparedKeys* keys, const std::exception_ptr& failure) {
+          analyse(task, keys, failure);
+        },
+        stop);
+  }
+
+  std::vector<Outcome>& outcomes() { return outcomes_; }
+  std::uint64_t dropped_rows() const { return dropped_rows_; }
+  std::size_t ended() const { return ended_; }
+
+ private:
+  PreparedKeys load_keys(const HeadTask& task) {
+    // A dangling link was captured: reading it tells what is wrong.
+    std::error_code unknown;
+    if (std::filesystem::symlink_status(task.key_file, unknown).type() == std::filesystem::file_type::not_found) {
+      throw Error(ErrorKind::input,
+                  fmt::format("key head {} of layer {}, which this head reads, was not captured", task.head.k_head,
+                              task.head.layer),
+                  task.key_file.string());
+    }
+    return prepare_keys(read(task.key_file, Side::key), config_.analysis);
+  }
+
+  HeadRows read(const std::filesystem::path& file, Side side) {
+    HeadFile read = read_head_file(file, side, {.drop_non_finite = config_.non_finite == NonFinite::drop});
+    const std::scoped_lock lock(mutex_);
+    if (read.dropped_rows > 0) {
+      dropped_rows_ += read.dropped_rows;
+      observer_.note(fmt::format("{}: dropped {} of {} rows with NaN or infinity", file.string(), read.dropped_rows,
+                                 read.dropped_rows + read.rows.size()));
+    }
+    if (read.rows.example.empty()) note_no_examples(file, side);
+    return std::move(read.rows);
+  }
+
+  // Once; queries are only worth it when their keys do name examples.
+  void note_no_examples(const std::filesystem::path& file, Side side) {
+    const bool of_keys = side == Side::key;
+    if (said_no_key_examples_ || (said_no_query_examples_ && !of_keys)) return;
+    (of_keys ? said_no_key_examples_ : said_no_query_examples_) = true;
+    observer_.note(fmt::format("{}: no example_id column, so {}", file.string(),
+                               of_keys ? "no key pairs can be formed" : "every query counts as an example of its own"));
+  }
+
+  void analyse(std::size_t index, const PreparedKeys* keys, const std::exception_ptr& key_failure) {
+    const HeadTask& task = tasks_[index];
+    Outcome outcome;
+    const auto fail = [&](const std::string& file, const std::string& message) {
+      outcome.failure = HeadFailure{task.head, file, message};
+    };
+    try {
+      if (key_failure) std::rethrow_exception(key_failure);
+      outcome.result =
+          analyze_head(task.head, read(task.query_file, Side::query), *keys, config_.analysis, jackknife_examples_);
+    } catch (const Error& error) {
+      fail(error.file().empty() ? task.query_file.string() : error.file(), error.what());
+    } catch (const std::bad_alloc&) {
+      fail(task.query_file.string(), "not enough memory for this head; lower --max_workers or set --memory_limit");
+    } catch (const std::exception& error) {
+      fail(task.query_file.string(), error.what());
+    }
+    const std::scoped_lock lock(mutex_);
+    outcomes_[index] = std::move(outcome);
+    ++ended_;
+    const Outcome& kept = outcomes_[index];
+    observer_.head_ended({task.head, kept.result ? &*kept.result : nullptr, kept.failure ? &*kept.failure : nullptr,
+                          ended_, tasks_.size()});
+  }
+
+  std::span<const HeadTask> tasks_;
+  const RunConfig& config_;
+  const RunObserver& observer_;
+  std::span<const std::uint64_t> jackknife_examples_;
+  std::vector<Outcome> outcomes_;
+
+  std::mutex mutex_;  // of all below, and of the observer
+  std::size_t ended_ = 0;
+  std::uint64_t dropped_rows_ = 0;
+  bool said_no_key_examples_ = false;
+  bool said_no_query_examples_ = false;
+};
+
+bool has_value(const HeadResult& result) { return !std::isnan(result.plasticity.overall); }
+
+Examples all_examples(std::span<const HeadResult> results) {
+  Examples all;
+  for (const HeadResult& result : results) {
+    if (!has_value(result) || result.examples == all) continue;
+    Examples both;
+    std::ranges::set_union(all, result.examples, std::back_inserter(both));
+    all = std::move(both);
+  }
+  return all;
+}
+
+// Heads share documents, so the model's error leaves the same examples out of all heads at once. Where heads were
+// captured on different examples their own groups differ from those of the union, and they are measured again.
+std::vector<double> model_without_group(const RunPlan& plan, const RunConfig& config, int workers,
+                                        std::span<const HeadResult> results, const RunObserver& observer,
+                                        const std::stop_token& stop) {
+  const bool examples_known = std::ranges::none_of(
+      results, [](const HeadResult& result) { return has_value(result) && result.examples.empty(); });
+  if (!config.analysis.standard_errors || !examples_known) return {};
+  const Examples examples = all_examples(results);
+
+  std::vector<const std::vector<double>*> without;
+  std::vector<HeadTask> again;
+  for (const HeadResult& result : results) {
+    if (!has_value(result)) continue;
+    if (result.examples == examples) {
+      without.push_back(&result.plasticity.without_group);
+    } else {
+      again.push_back(*std::ranges::find(plan.tasks, result.head, &HeadTask::head));
+    }
+  }
+  const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
+  Pass pass(again, config, silent, examples);
+  if (!again.empty()) {
+    const bool one = again.size() == 1;
+    observer.note(
+        fmt::format("{} {} captured on other examples than the rest; measuring {} again for the error of the "
+                    "model",
+                    again.size(), one ? "head was" : "heads were", one ? "it" : "them"));
+    pass.run(workers, stop);
+  }
+  for (const Pass::Outcome& outcome : pass.outcomes()) {
+    if (!outcome.result) return {};  // stopped, or the file changed since the first pass
+    without.push_back(&outcome.result->plasticity.without_group);
+  }
+
+  std::vector<double> model;
+  const std::size_t groups = without.empty() ? 0 : without.front()->size();
+  for (std::size_t g = 0; g < groups; ++g) {
+    double sum = 0;
+    double heads = 0;
+    for (const std::vector<double>* head : without) {
+      if (std::isnan((*head)[g])) continue;
+      sum += (*head)[g];
+      heads += 1;
+    }
+    model.push_back(heads > 0 ? sum / heads : std::numeric_limits<double>::quiet_NaN());
+  }
+  return model;
+}
+
+}  // namespace
+
+RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers, const RunObserver& observer,
+                       const std::stop_token& stop) {
+  Pass pass(plan.tasks, config, observer);
+  pass.run(workers, stop);
+  RunResult run;
+  run.interrupted = pass.ended() < plan.tasks.size();
+  run.dropped_rows = pass.dropped_rows();
+  for (Pass::Outcome& outcome : pass.outcomes()) {
+    if (outcome.result) run.results.push_back(std::move(*outcome.result));
+    if (outcome.failure) run.failures.push_back(std::move(*outcome.failure));
+  }
+  if (!run.interrupted)
+    run.model_without_group = model_without_group(plan, config, workers, run.results, observer, stop);
+  return run;
+}
+
+}  // namespace attention_plasticity

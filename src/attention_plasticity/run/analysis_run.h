@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "attention_plasticity/analysis/result.h"
+#include "attention_plasticity/run/config.h"
+#include "attention_plasticity/run/plan.h"
+
+namespace attention_plasticity {
+
+/// A head that could not be analysed; the others are not touched by it.
+struct HeadFailure {
+  HeadId head;
+  std::string file;
+  std::string message;
+};
+
+/// One head ended.
+struct HeadEvent {
+  HeadId head;
+  const HeadResult* result = nullptr;    ///< null when it failed
+  const HeadFailure* failure = nullptr;  ///< null when it did not
+  std::size_t ended = 0;                 ///< heads done or failed so far, this one included
+  std::size_t total = 0;
+};
+
+/// How a run tells what happens. Calls come from the worker threads, one at a time.
+struct RunObserver {
+  std::function<void(const HeadEvent&)> head_ended;
+  std::function<void(const std::string&)> note;  ///< one line for the user
+};
+
+struct RunResult {
+  std::vector<HeadResult> results;          ///< by (layer, q_head)
+  std::vector<HeadFailure> failures;        ///< likewise
+  std::vector<double> model_without_group;  ///< mean ap_overall over heads with one group of examples left out
+  std::uint64_t dropped_rows = 0;           ///< by `non_finite: drop`
+  bool interrupted = false;                 ///< stopped before all heads had ended
+};
+
+/// Reads and analyses the heads of a plan on `workers` threads. The results do not depend on their number.
+RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers, const RunObserver& observer,
+                       const std::stop_token& stop);
+
+}  // namespace attention_plasticity

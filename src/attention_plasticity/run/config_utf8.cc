@@ -1,0 +1,48 @@
+#include "attention_plasticity/run/config_utf8.h"
+
+#include <cstddef>
+
+namespace attention_plasticity {
+namespace {
+
+// How a character goes on after its first byte: the range of the second one, and how many there are in all.
+struct Lead {
+  std::size_t length = 0;  // 0: no character starts so
+  unsigned char second_low = 0x80;
+  unsigned char second_high = 0xbf;
+};
+
+Lead lead_of(unsigned char byte) {
+  if (byte < 0x80) return {.length = 1};
+  if (byte < 0xc2) return {};
+  if (byte < 0xe0) return {.length = 2};
+  if (byte == 0xe0) return {.length = 3, .second_low = 0xa0};
+  if (byte == 0xed) return {.length = 3, .second_high = 0x9f};
+  if (byte < 0xf0) return {.length = 3};
+  if (byte == 0xf0) return {.length = 4, .second_low = 0x90};
+  if (byte < 0xf4) return {.length = 4};
+  if (byte == 0xf4) return {.length = 4, .second_high = 0x8f};
+  return {};
+}
+
+}  // namespace
+
+bool continues_utf8(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const Lead lead = lead_of(static_cast<unsigned char>(text[i]));
+    if (lead.length == 0 || lead.length > text.size() - i) return false;
+    if (lead.length > 1) {
+      const auto second = static_cast<unsigned char>(text[i + 1]);
+      if (second < lead.second_low || second > lead.second_high) return false;
+    }
+    for (std::size_t k = 2; k < lead.length; ++k) {
+      if (!continues_utf8(text[i + k])) return false;
+    }
+    i += lead.length;
+  }
+  return true;
+}
+
+}  // namespace attention_plasticity

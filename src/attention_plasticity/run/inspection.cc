@@ -1,0 +1,55 @@
+#include "attention_plasticity/run/inspection.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/dump/head_file.h"
+
+namespace attention_plasticity {
+namespace {
+
+template <typename T>
+std::size_t distinct(const std::vector<T>& values) {
+  return std::unordered_set<T>(values.begin(), values.end()).size();
+}
+
+FileInspection inspect_file(const DumpLayout& layout, Side side, HeadKey head) {
+  FileInspection found;
+  found.side = side;
+  found.head = head;
+  const std::filesystem::path file = layout.file(side, head);
+  std::error_code unknown;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
+  if (!unknown) found.bytes = bytes;
+  try {
+    const HeadRows rows = read_head_file(file, side, {.vectors = false}).rows;
+    found.rows = rows.size();
+    found.width = rows.width;
+    found.buckets = distinct(rows.bucket);
+    found.first_bucket = std::ranges::min(rows.bucket);
+    found.last_bucket = std::ranges::max(rows.bucket);
+    found.first_position = std::ranges::min(rows.position);
+    found.last_position = std::ranges::max(rows.position);
+    if (!rows.example.empty()) found.examples = distinct(rows.example);
+    found.window = rows.window;
+  } catch (const Error& error) {
+    found.error = error.what();
+  }
+  return found;
+}
+
+}  // namespace
+
+DumpInspection inspect_dump(const std::filesystem::path& root, const std::string& model_dir) {
+  DumpInspection dump;
+  dump.layout = find_heads(root, model_dir);
+  if (dump.layout.note) dump.notes.push_back(*dump.layout.note);
+  dump.capture = read_capture_metadata(dump.layout.folder, dump.notes);
+  dump.model = read_model_shape(dump.layout.folder, dump.notes);
+  for (const HeadKey& head : dump.layout.queries) dump.files.push_back(inspect_file(dump.layout, Side::query, head));
+  for (const HeadKey& head : dump.layout.keys) dump.files.push_back(inspect_file(dump.layout, Side::key, head));
+  return dump;
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,160 @@
+#include "attention_plasticity/run/plan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/dump/capture_metadata.h"
+#include "attention_plasticity/dump/head_file.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+int one_more_than_largest(const std::set<HeadKey>& heads, int HeadKey::* member) {
+  int largest = -1;
+  for (const HeadKey& head : heads) largest = std::max(largest, head.*member);
+  // No number is one more than the largest of all: such a head lies outside any grid.
+  return std::min(largest, std::numeric_limits<int>::max() - 1) + 1;
+}
+
+ModelGrid model_grid(const RunConfig& config, const ModelShape& model, const DumpLayout& layout) {
+  const auto first_known = [](std::optional<int> given, std::optional<int> of_model, int discovered) {
+    return given ? *given : of_model.value_or(discovered);
+  };
+  const int found_layers = std::max(one_more_than_largest(layout.queries, &HeadKey::layer),
+                                    one_more_than_largest(layout.keys, &HeadKey::layer));
+  ModelGrid grid;
+  grid.num_layers = first_known(config.num_layers, model.num_layers, found_layers);
+  grid.num_q_heads =
+      first_known(config.num_q_heads, model.num_q_heads, one_more_than_largest(layout.queries, &HeadKey::head));
+  grid.num_k_heads =
+      first_known(config.num_k_heads, model.num_k_heads, one_more_than_largest(layout.keys, &HeadKey::head));
+  if (grid.num_q_heads == 0)
+    throw Error(ErrorKind::input, "the dump holds keys but no queries", layout.folder.string());
+  if (grid.num_k_heads == 0)
+    throw Error(ErrorKind::input, "the dump holds queries but no keys", layout.folder.string());
+  if (grid.num_q_heads % grid.num_k_heads != 0) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} query heads cannot be shared out evenly over {} key heads; pass --num_q_heads and "
+                            "--num_k_heads as the model has them",
+                            grid.num_q_heads, grid.num_k_heads));
+  }
+  return grid;
+}
+
+using Selection = std::optional<std::vector<int>>;
+
+bool is_selected(const Selection& selection, int number) {
+  return !selection || std::ranges::binary_search(*selection, number);
+}
+
+std::size_t selected_of(const Selection& selection, int all) {
+  return selection ? selection->size() : static_cast<std::size_t>(all);
+}
+
+bool is_in_grid(const ModelGrid& grid, const HeadKey& query) {
+  return query.layer < grid.num_layers && query.head < grid.num_q_heads;
+}
+
+// Bytes that reading and analysing a file take at their peak: the columns as read twice over (the decoder's and ours),
+// and for queries the doubles that the statistics work on. Unreadable files cost nothing; their turn tells why.
+std::uint64_t estimated_bytes(const fs::path& file, Side side, const RunConfig& config) {
+  try {
+    const HeadFileInfo info = head_file_info(file);
+    const std::uint64_t kept =
+        std::min<std::uint64_t>(info.rows, config.analysis.max_tokens_per_head.value_or(info.rows));
+    const std::uint64_t row = info.width * sizeof(float) + 24;
+    const std::uint64_t subsample = kept < info.rows ? kept * row : 0;
+    const std::uint64_t doubles = side == Side::query ? 2 * kept * info.width * sizeof(double) : 0;
+    return 2 * info.rows * row + subsample + doubles;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+void add_tasks(RunPlan& plan, const RunConfig& config) {
+  std::optional<std::pair<fs::path, std::uint64_t>> last_key;
+  for (const HeadKey& query : plan.layout.queries) {
+    if (!is_in_grid(plan.grid, query)) continue;
+    if (!is_selected(config.layers, query.layer) || !is_selected(config.q_heads, query.head)) continue;
+    HeadTask task;
+    task.head = {query.layer, query.head, plan.grid.k_head(query.head)};
+    task.query_file = plan.layout.file(Side::query, query);
+    task.key_file = plan.layout.file(Side::key, {query.layer, task.head.k_head});
+    task.query_bytes = estimated_bytes(task.query_file, Side::query, config);
+    if (!last_key || last_key->first != task.key_file) {
+      last_key = {task.key_file, estimated_bytes(task.key_file, Side::key, config)};
+    }
+    task.key_bytes = last_key->second;
+    plan.tasks.push_back(std::move(task));
+  }
+  plan.skipped = selected_of(config.layers, plan.grid.num_layers) * selected_of(config.q_heads, plan.grid.num_q_heads) -
+                 plan.tasks.size();
+}
+
+void note_heads_outside(RunPlan& plan) {
+  const auto outside =
+      std::ranges::count_if(plan.layout.queries, [&](const HeadKey& query) { return !is_in_grid(plan.grid, query); });
+  if (outside == 0) return;
+  plan.notes.push_back(
+      fmt::format("{} captured query {} outside the {} layers x {} query heads of the model and {} "
+                  "left alone",
+                  outside, outside == 1 ? "head lies" : "heads lie", plan.grid.num_layers, plan.grid.num_q_heads,
+                  outside == 1 ? "is" : "are"));
+}
+
+void note_large_heads(RunPlan& plan, const RunConfig& config) {
+  if (!config.memory_limit) return;
+  const auto large = std::ranges::count_if(
+      plan.tasks, [&](const HeadTask& task) { return task.query_bytes + task.key_bytes > *config.memory_limit; });
+  if (large == 0) return;
+  plan.notes.push_back(fmt::format("{} {} more memory than the limit of {} bytes and {} alone", large,
+                                   large == 1 ? "head needs" : "heads need", *config.memory_limit,
+                                   large == 1 ? "runs" : "run"));
+}
+
+std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout) {
+  if (metadata.model_name) return *metadata.model_name;
+  const fs::path folder = fs::absolute(layout.folder).lexically_normal();
+  return (folder.has_filename() ? folder.filename() : folder.parent_path().filename()).string();
+}
+
+}  // namespace
+
+RunPlan make_plan(const RunConfig& config) {
+  if (!config.dataset_local_root) {
+    throw Error(ErrorKind::usage,
+                fmt::format("this version does not download Hub datasets such as {}; fetch the dump and pass "
+                            "--dataset_local_root FOLDER",
+                            config.dataset_name));
+  }
+  RunPlan plan;
+  const fs::path root = *config.dataset_local_root;
+  plan.layout = find_heads(root, config.model_dir);
+  if (plan.layout.note) plan.notes.push_back(*plan.layout.note);
+
+  CaptureMetadata metadata = read_capture_metadata(plan.layout.folder, plan.notes);
+  ModelShape shape = read_model_shape(plan.layout.folder, plan.notes);
+  plan.grid = model_grid(config, shape, plan.layout);
+  check_selection(config, plan.grid.num_layers, plan.grid.num_q_heads);
+  plan.model_name = model_name(metadata, plan.layout);
+  plan.sampling_strategy = std::move(metadata.sampling_strategy);
+  plan.sampling_bucket_size = metadata.bucket_size;
+
+  note_heads_outside(plan);
+  add_tasks(plan, config);
+  if (plan.tasks.empty()) {
+    throw Error(ErrorKind::input,
+                "none of the selected heads was captured in this dump; `attention-plasticity inspect` "
+                "lists those that were",
+                plan.layout.folder.string());
+  }
+  note_large_heads(plan, config);
+  return plan;
+}
+
+}  // namespace attention_plasticity

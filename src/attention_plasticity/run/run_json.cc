@@ -1,0 +1,141 @@
+#include "attention_plasticity/run/run_json.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "attention_plasticity/base/version.h"
+#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/run/summary.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// NaN has no spelling in JSON.
+Json number_or_null(double value) { return std::isnan(value) ? Json(nullptr) : Json(value); }
+
+template <typename T>
+Json value_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::string utc(fs::file_time_type time) {
+  const auto system = std::chrono::file_clock::to_sys(time);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(
+                         std::chrono::time_point_cast<std::chrono::system_clock::duration>(system))));
+}
+
+Json program_json() {
+  const ProgramVersion program = program_version();
+  return {
+      {"version", program.version}, {"commit", program.commit}, {"compiler", program.compiler}, {"simd", program.simd}};
+}
+
+Json input_json(const RunPlan& plan, const RunConfig& config) {
+  std::set<fs::path> files;
+  for (const HeadTask& task : plan.tasks) files.insert({task.query_file, task.key_file});
+  Json heads = Json::array();
+  for (const fs::path& file : files) {
+    std::error_code missing;
+    const std::uintmax_t bytes = fs::file_size(file, missing);
+    if (missing) continue;
+    const fs::file_time_type time = fs::last_write_time(file, missing);
+    heads.push_back({{"file", file.lexically_relative(plan.layout.folder).generic_string()},
+                     {"bytes", bytes},
+                     {"modified", missing ? Json(nullptr) : Json(utc(time))}});
+  }
+  return {{"kind", "local"},
+          {"root", *config.dataset_local_root},
+          {"folder", plan.layout.folder.generic_string()},
+          {"revision", nullptr},
+          {"commit", nullptr},
+          {"files", std::move(heads)}};
+}
+
+// Layers of which no head was analysed are unknown, and left out.
+Json layers_json(const RunResult& run) {
+  std::map<int, std::optional<double>> windows;
+  for (const HeadResult& result : run.results) windows.try_emplace(result.head.layer, result.window);
+  Json layers = Json::array();
+  for (const auto& [layer, window] : windows) {
+    layers.push_back({{"layer", layer},
+                      {"attention", window ? "sliding" : "full"},
+                      {"window", value_or_null(window)},
+                      {"rope", nullptr}});
+  }
+  return layers;
+}
+
+Json model_json(const RunPlan& plan, const RunResult& run) {
+  return {{"name", plan.model_name},
+          {"num_layers", plan.grid.num_layers},
+          {"num_q_heads", plan.grid.num_q_heads},
+          {"num_k_heads", plan.grid.num_k_heads},
+          {"head_dim", run.results.empty() ? Json(nullptr) : Json(run.results.front().width)},
+          {"layers", layers_json(run)}};
+}
+
+Json config_json(const RunConfig& config) {
+  Json fields = Json::object();
+  for (const ResolvedField& field : resolved_fields(config)) {
+    fields[std::string(field.name)] =
+        field.kind == ResolvedField::Kind::text ? Json(field.text) : Json::parse(field.text);
+  }
+  return fields;
+}
+
+Json heads_json(const RunPlan& plan, const RunResult& run) {
+  Json failed = Json::array();
+  for (const HeadFailure& failure : run.failures) {
+    failed.push_back({{"layer", failure.head.layer},
+                      {"q_head", failure.head.q_head},
+                      {"file", failure.file},
+                      {"error", failure.message}});
+  }
+  return {{"done", run.results.size()}, {"skipped", plan.skipped}, {"failed", std::move(failed)}};
+}
+
+Json summary_json(const RunResult& run) {
+  const ModelSummary model = summarize_model(run.results, run.model_without_group);
+  return {{"ap_overall",
+           {{"heads", model.heads},
+            {"mean", number_or_null(model.mean)},
+            {"se", number_or_null(model.error)},
+            {"share_below_0.25", number_or_null(model.share_below)},
+            {"share_above_0.75", number_or_null(model.share_above)}}}};
+}
+
+}  // namespace
+
+std::string run_json(const RunPlan& plan, const RunConfig& config, const RunResult& run,
+                     std::span<const std::string> files, const RunResources& resources) {
+  const Json json{{"schema", 1},
+                  {"program", program_json()},
+                  {"input", input_json(plan, config)},
+                  {"model", model_json(plan, run)},
+                  {"sampling",
+                   {{"strategy", value_or_null(plan.sampling_strategy)},
+                    {"bucket_size", value_or_null(plan.sampling_bucket_size)}}},
+                  {"config", config_json(config)},
+                  {"heads", heads_json(plan, run)},
+                  {"summary", summary_json(run)},
+                  {"files", files},
+                  {"resources",
+                   {{"workers", resources.workers},
+                    {"wall_s", resources.wall_s},
+                    {"cpu_s", resources.cpu_s},
+                    {"peak_rss_bytes", resources.peak_rss_bytes}}}};
+  // File names need not be UTF-8; what is not is replaced rather than refused.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,220 @@
+#include "attention_plasticity/run/run_json.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "attention_plasticity/base/version.h"
+#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/run/small_dump.h"
+
+namespace attention_plasticity {
+namespace {
+
+using nlohmann::json;
+
+const std::vector<std::string> written{"out/head_metrics.csv", "out/run.json"};
+
+struct FinishedRun {
+  RunConfig config;
+  RunPlan plan;
+  RunResult result;
+};
+
+FinishedRun run(const RunConfig& config) {
+  RunPlan plan = make_plan(config);
+  RunResult result = run_of(config);
+  return {config, std::move(plan), std::move(result)};
+}
+
+json json_of(const FinishedRun& run) {
+  return json::parse(run_json(run.plan, run.config, run.result, written, {2, 1.5, 2.75, 1 << 20}));
+}
+
+std::set<std::string> keys(const json& object) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : object.items()) names.insert(name);
+  return names;
+}
+
+TEST(RunJson, HoldsTheSectionsOfItsContractInOrder) {
+  const SmallDump dump(1, 2, 1);
+  const FinishedRun some = run(dump.config());
+  const std::string text = run_json(some.plan, some.config, some.result, written, {});
+  std::vector<std::string> names;
+  const auto parsed = nlohmann::ordered_json::parse(text);
+  for (const auto& [name, value] : parsed.items()) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"schema", "program", "input", "model", "sampling", "config", "heads",
+                                             "summary", "files", "resources"}));
+  EXPECT_TRUE(text.ends_with("}\n"));
+}
+
+TEST(RunJson, SaysWhichProgramWroteIt) {
+  const SmallDump dump(1, 1, 1);
+  const json parsed = json_of(run(dump.config()));
+  EXPECT_EQ(parsed["schema"], json(1));
+  const ProgramVersion program = program_version();
+  EXPECT_EQ(parsed["program"], (json{{"version", program.version},
+                                     {"commit", program.commit},
+                                     {"compiler", program.compiler},
+                                     {"simd", program.simd}}));
+}
+
+TEST(RunJson, ListsTheInputFilesWithSizesAndTimes) {
+  const SmallDump dump(1, 2, 1);
+  dump.write(Side::query, 5, 0, small_rows(1));  // outside the grid, so no input
+  std::filesystem::last_write_time(
+      dump.file(Side::query, 0, 1),
+      std::chrono::file_clock::from_sys(std::chrono::sys_days{std::chrono::year{2024} / 2 / 29} +
+                                        std::chrono::hours{13} + std::chrono::milliseconds{5250}));
+  const json input = json_of(run(dump.config({{"--num_layers", "1"}})))["input"];
+  EXPECT_EQ(keys(input), (std::set<std::string>{"kind", "root", "folder", "revision", "commit", "files"}));
+  EXPECT_EQ(input["kind"], "local");
+  EXPECT_EQ(input["root"], dump.root().string());
+  EXPECT_TRUE(input["revision"].is_null());
+  EXPECT_TRUE(input["commit"].is_null());
+  ASSERT_EQ(input["files"].size(), 3U);
+  std::vector<std::string> names;
+  for (const json& file : input["files"]) {
+    names.push_back(file["file"]);
+    EXPECT_EQ(file["bytes"], json(std::filesystem::file_size(dump.root() / names.back())));
+    EXPECT_EQ(file["modified"].get<std::string>().size(), std::string("2024-02-29T13:00:05Z").size());
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"l00h00k/data.parquet", "l00h00q/data.parquet", "l00h01q/data.parquet"}));
+  EXPECT_EQ(input["files"][2]["modified"], "2024-02-29T13:00:05Z");
+}
+
+TEST(RunJson, LeavesAMissingFileOutOfTheInput) {
+  const SmallDump dump(1, 2, 2);
+  dump.remove(Side::key, 0, 0);
+  const json files = json_of(run(dump.config()))["input"]["files"];
+  ASSERT_EQ(files.size(), 3U);
+  EXPECT_EQ(files[0]["file"], "l00h00q/data.parquet");
+  EXPECT_EQ(files[1]["file"], "l00h01k/data.parquet");
+}
+
+TEST(RunJson, DescribesTheModelAndItsLayers) {
+  const SmallDump dump(3, 4, 2);
+  for (int head = 0; head < 4; ++head) {
+    HeadRows rows = small_rows(9);
+    rows.window = 512;
+    dump.write(Side::query, 1, head, rows);
+    dump.remove(Side::query, 2, head);
+  }
+  const json model = json_of(run(dump.config()))["model"];
+  EXPECT_EQ(model, (json{{"name", "dump"},
+                         {"num_layers", 3},
+                         {"num_q_heads", 4},
+                         {"num_k_heads", 2},
+                         {"head_dim", 4},
+                         {"layers",
+                          {{{"layer", 0}, {"attention", "full"}, {"window", nullptr}, {"rope", nullptr}},
+                           {{"layer", 1}, {"attention", "sliding"}, {"window", 512}, {"rope", nullptr}}}}}));
+}
+
+TEST(RunJson, HoldsTheSamplingOrNull) {
+  const SmallDump dump(1, 1, 1);
+  EXPECT_EQ(json_of(run(dump.config()))["sampling"], (json{{"strategy", nullptr}, {"bucket_size", nullptr}}));
+  write_text(dump.root() / "_saver_state.json",
+             R"({"model_metadata": {"sampling_strategy": "uniform", "sampling_bucket_size": 128}})");
+  EXPECT_EQ(json_of(run(dump.config()))["sampling"], (json{{"strategy", "uniform"}, {"bucket_size", 128}}));
+}
+
+TEST(RunJson, HoldsEveryFieldOfTheConfiguration) {
+  const SmallDump dump(1, 2, 1);
+  const json config = json_of(run(dump.config({{"--q_heads", "0-1"}, {"--p_alpha", "0.05"}})))["config"];
+  std::set<std::string> names;
+  for (const ConfigField& field : config_fields()) names.emplace(field.name);
+  EXPECT_EQ(keys(config), names);
+  EXPECT_EQ(config["q_heads"], json({0, 1}));
+  EXPECT_TRUE(config["layers"].is_null());
+  EXPECT_EQ(config["p_alpha"], json(0.05));
+  EXPECT_EQ(config["max_tokens_per_head"], json(50000));
+  EXPECT_EQ(config["standard_errors"], json(true));
+  EXPECT_EQ(config["method"], json("positional"));
+  EXPECT_EQ(config["compat"], json("none"));
+  EXPECT_EQ(config["dataset_local_root"], json(dump.root().string()));
+  EXPECT_TRUE(config["max_workers"].is_null());
+}
+
+TEST(RunJson, CountsHeadsAndSaysWhyTheyFailed) {
+  const SmallDump dump(2, 2, 1);
+  dump.remove(Side::query, 0, 0);
+  write_text(dump.file(Side::query, 1, 1), "not parquet");
+  const FinishedRun some = run(dump.config());
+  const json heads = json_of(some)["heads"];
+  EXPECT_EQ(heads["done"], json(2));
+  EXPECT_EQ(heads["skipped"], json(1));
+  EXPECT_EQ(heads["failed"], json::array({{{"layer", 1},
+                                           {"q_head", 1},
+                                           {"file", dump.file(Side::query, 1, 1).string()},
+                                           {"error", some.result.failures.at(0).message}}}));
+}
+
+TEST(RunJson, SummarizesTheModel) {
+  const SmallDump dump(1, 2, 1);
+  FinishedRun some = run(dump.config());
+  some.result.results[0].plasticity.overall = 0.125;
+  some.result.results[1].plasticity.overall = 0.875;
+  some.result.model_without_group = {0, 1, 2};
+  const json summary = json_of(some)["summary"];
+  EXPECT_EQ(keys(summary["ap_overall"]),
+            (std::set<std::string>{"heads", "mean", "se", "share_below_0.25", "share_above_0.75"}));
+  EXPECT_EQ(summary["ap_overall"]["heads"], json(2));
+  EXPECT_EQ(summary["ap_overall"]["mean"], json(0.5));
+  EXPECT_NEAR(summary["ap_overall"]["se"].get<double>(), std::sqrt(4.0 / 3), 1e-15);
+  EXPECT_EQ(summary["ap_overall"]["share_below_0.25"], json(0.5));
+  EXPECT_EQ(summary["ap_overall"]["share_above_0.75"], json(0.5));
+}
+
+TEST(RunJson, HasNullForWhatIsNotKnown) {
+  const SmallDump dump(1, 1, 1);
+  write_text(dump.file(Side::query, 0, 0), "not parquet");
+  const json parsed = json_of(run(dump.config()));
+  EXPECT_TRUE(parsed["model"]["head_dim"].is_null());
+  EXPECT_EQ(parsed["model"]["layers"], json::array());
+  for (const char* figure : {"mean", "se", "share_below_0.25", "share_above_0.75"}) {
+    EXPECT_TRUE(parsed["summary"]["ap_overall"][figure].is_null()) << figure;
+  }
+  EXPECT_EQ(parsed["summary"]["ap_overall"]["heads"], json(0));
+}
+
+TEST(RunJson, ListsTheFilesWrittenAndTheCost) {
+  const SmallDump dump(1, 1, 1);
+  const json parsed = json_of(run(dump.config()));
+  EXPECT_EQ(parsed["files"], json(written));
+  EXPECT_EQ(parsed["resources"], (json{{"workers", 2}, {"wall_s", 1.5}, {"cpu_s", 2.75}, {"peak_rss_bytes", 1 << 20}}));
+  const FinishedRun none = run(dump.config());
+  EXPECT_EQ(json::parse(run_json(none.plan, none.config, none.result, {}, {}))["files"], json::array());
+}
+
+TEST(RunJson, HoldsIntegersAsIntegers) {
+  const SmallDump dump(1, 1, 1);
+  const json parsed = json_of(run(dump.config({{"--seed", "18446744073709551615"}})));
+  EXPECT_EQ(parsed["config"]["seed"], json(std::uint64_t{18446744073709551615U}));
+  for (const json& value : {parsed["schema"], parsed["model"]["num_layers"], parsed["heads"]["done"],
+                            parsed["heads"]["skipped"], parsed["resources"]["peak_rss_bytes"]}) {
+    EXPECT_TRUE(value.is_number_integer()) << value;
+  }
+}
+
+TEST(RunJson, IsValidWhateverANameHolds) {
+  const SmallDump dump(1, 1, 1);
+  FinishedRun some = run(dump.config());
+  some.plan.model_name = "a \"b\" \\ c\n\t\x01 \xff\xfe ü";
+  some.config.dataset_local_root = "\xc3\x28";
+  some.result.failures.push_back({{0, 0, 0}, "\x80.parquet", "broken \xe2\x82"});
+  const json parsed = json_of(some);
+  EXPECT_EQ(parsed["model"]["name"], "a \"b\" \\ c\n\t\x01 \uFFFD\uFFFD ü");
+  EXPECT_EQ(parsed["input"]["root"], "\uFFFD(");
+  EXPECT_EQ(parsed["heads"]["failed"][0]["file"], "\uFFFD.parquet");
+}
+
+}  // namespace
+}  // namespace attention_plasticity

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attention_plasticity/base/head_rows.h"
+#include "attention_plasticity/dump/layout.h"
+#include "attention_plasticity/run/analysis_run.h"
+#include "attention_plasticity/run/config.h"
+#include "attention_plasticity/run/plan.h"
+
+namespace attention_plasticity {
+
+/// For tests: a folder of its own that is gone with the object.
+class TestFolder {
+ public:
+  TestFolder();
+  ~TestFolder();
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  /// Of everything in it, at any depth.
+  std::set<std::string> names() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+void write_text(const std::filesystem::path& file, const std::string& text);
+std::string read_text(const std::filesystem::path& file);
+
+/// Rows of three buckets, four for each example and bucket: random vectors of 4 components that drift with position.
+HeadRows small_rows(std::uint64_t seed, const std::vector<std::uint64_t>& examples = {0, 1, 2, 3, 4, 5});
+
+using Flags = std::initializer_list<std::pair<std::string, std::string>>;
+
+/// A dump in a folder of its own that holds all heads of a small model, until a test changes it.
+class SmallDump {
+ public:
+  SmallDump(int layers, int q_heads, int k_heads);
+
+  std::filesystem::path root() const { return folder_ / "dump"; }
+  std::filesystem::path file(Side side, int layer, int head) const;
+  void write(Side side, int layer, int head, const HeadRows& rows) const;
+  void remove(Side side, int layer, int head) const;
+
+  /// Where the runs of config() write; missing before.
+  std::filesystem::path output() const { return folder_ / "out"; }
+  /// A run over this dump.
+  RunConfig config(Flags flags = {}) const;
+
+ private:
+  TestFolder folder_;
+};
+
+/// What an observer was told.
+struct Observed {
+  std::vector<std::string> notes;
+  std::vector<std::pair<std::size_t, std::size_t>> ended;  ///< of how many
+
+  RunObserver observer();
+};
+
+/// A plan and its run, not stopped.
+RunResult run_of(const RunConfig& config, int workers = 1);
+RunResult run_of(const RunConfig& config, int workers, Observed& observed);
+
+}  // namespace attention_plasticity

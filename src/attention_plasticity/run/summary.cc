@@ -1,0 +1,120 @@
+#include "attention_plasticity/run/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/stats/jackknife.h"
+#include "attention_plasticity/stats/quantile.h"
+
+namespace attention_plasticity {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+constexpr std::array<std::string_view, 8> summarized{
+    "q_R2_pos",
+    "q_R2_scalar",
+    "q_mae_ratio",
+    "q_resid0_kurt",
+    "q_noise_med_abs_skew",
+    "q_noise_med_abs_kurt",
+    "q_noise_frac_ks_p_lt_alpha",
+    "ap_overall",
+};
+
+double mean_of(std::span<const double> values) {
+  if (values.empty()) return nan;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double deviation_of(std::span<const double> values, double mean) {
+  if (values.size() < 2) return nan;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+ColumnSummary summarize_column(const MetricColumn& column, std::span<const HeadResult> results) {
+  std::vector<double> values;
+  for (const HeadResult& result : results) {
+    const double value = column.value(result);
+    if (!std::isnan(value)) values.push_back(value);
+  }
+  std::ranges::sort(values);
+  const double mean = mean_of(values);
+  return {column.name,
+          values.size(),
+          mean,
+          deviation_of(values, mean),
+          quantile(values, 0.0),
+          quantile(values, 0.25),
+          quantile(values, 0.5),
+          quantile(values, 0.75),
+          quantile(values, 1.0)};
+}
+
+std::string figure(double value) { return std::isnan(value) ? "-" : fmt::format("{:.4f}", value); }
+
+double share(std::span<const double> values, auto&& condition) {
+  if (values.empty()) return nan;
+  return static_cast<double>(std::ranges::count_if(values, condition)) / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+std::vector<ColumnSummary> summarize(std::span<const HeadResult> results) {
+  std::vector<ColumnSummary> columns;
+  for (const MetricColumn& column : metric_columns()) {
+    if (std::ranges::find(summarized, column.name) != summarized.end()) {
+      columns.push_back(summarize_column(column, results));
+    }
+  }
+  return columns;
+}
+
+std::string summary_table(std::span<const ColumnSummary> columns) {
+  using Row = std::array<std::string, 9>;
+  std::vector<Row> rows{{"", "count", "mean", "std", "min", "25%", "50%", "75%", "max"}};
+  for (const ColumnSummary& c : columns) {
+    rows.push_back({std::string(c.column), fmt::format("{}", c.count), figure(c.mean), figure(c.deviation),
+                    figure(c.min), figure(c.quartile1), figure(c.median), figure(c.quartile3), figure(c.max)});
+  }
+  // The usual widths; the kurtosis of heavy tails can need more.
+  std::array<std::size_t, 9> width{26, 5, 9, 9, 9, 9, 9, 9, 9};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    text += fmt::format("{:<{}}", row[0], width[0]);
+    for (std::size_t i = 1; i < row.size(); ++i) text += fmt::format(" {:>{}}", row[i], width[i]);
+    text += '\n';
+  }
+  return text;
+}
+
+ModelSummary summarize_model(std::span<const HeadResult> results, std::span<const double> without_group) {
+  std::vector<double> values;
+  for (const HeadResult& result : results) {
+    if (!std::isnan(result.plasticity.overall)) values.push_back(result.plasticity.overall);
+  }
+  return {values.size(), mean_of(values), jackknife_error(without_group),
+          share(values, [](double value) { return value < low_plasticity; }),
+          share(values, [](double value) { return value > high_plasticity; })};
+}
+
+std::string model_line(const ModelSummary& model) {
+  if (model.heads == 0) return "Plasticity of the model: no head has a value";
+  const std::string error = std::isnan(model.error) ? "" : fmt::format(" ± {:.4f}", model.error);
+  return fmt::format("Plasticity of the model: {:.4f}{} (mean of {} {}); {:.0f} % below {}, {:.0f} % above {}",
+                     model.mean, error, model.heads, model.heads == 1 ? "head" : "heads", 100 * model.share_below,
+                     low_plasticity, 100 * model.share_above, high_plasticity);
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention_plasticity/analysis/result.h"
+
+namespace attention_plasticity {
+
+/// One column of head_metrics.csv over all heads. Heads without a value do not count; of none, all figures are NaN.
+struct ColumnSummary {
+  std::string_view column;
+  std::size_t count = 0;
+  double mean, deviation, min, quartile1, median, quartile3, max;  ///< deviation with n - 1; quartiles interpolated
+};
+
+/// The columns that say most, in the order of head_metrics.csv.
+std::vector<ColumnSummary> summarize(std::span<const HeadResult> results);
+
+/// The summaries as an aligned table for people.
+std::string summary_table(std::span<const ColumnSummary> columns);
+
+/// A measure over the whole model.
+struct ModelSummary {
+  std::size_t heads = 0;  ///< with a value
+  double mean, error;     ///< error: NaN when it is not known
+  double share_below, share_above;
+};
+
+/// Where a head counts as fixed, and as swayed by the query.
+inline constexpr double low_plasticity = 0.25;
+inline constexpr double high_plasticity = 0.75;
+
+/// `without_group` holds the mean over heads with one group of examples left out, for each group.
+ModelSummary summarize_model(std::span<const HeadResult> results, std::span<const double> without_group);
+
+/// One line: the mean, its error, the shares.
+std::string model_line(const ModelSummary& model);
+
+}  // namespace attention_plasticity

@@ -1,0 +1,38 @@
+#include "attention_plasticity/stats/jackknife.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace attention_plasticity {
+namespace {
+
+// Leaving out one value of a mean in turn gives the textbook error of the mean, s / sqrt(n), exactly.
+TEST(Jackknife, OfMeanIsStandardErrorOfMean) {
+  const std::vector<double> x{3, 1, 4, 1, 5, 9, 2, 6};
+  const auto n = static_cast<double>(x.size());
+  const double sum = std::accumulate(x.begin(), x.end(), 0.0);
+  std::vector<double> without;
+  double squares = 0;
+  for (const double value : x) {
+    without.push_back((sum - value) / (n - 1));
+    squares += (value - sum / n) * (value - sum / n);
+  }
+  EXPECT_NEAR(jackknife_error(without), std::sqrt(squares / (n - 1) / n), 1e-15);
+}
+
+TEST(Jackknife, IsEmptyForFewerThanThreeGroups) {
+  EXPECT_TRUE(std::isnan(jackknife_error(std::vector<double>{})));
+  EXPECT_TRUE(std::isnan(jackknife_error(std::vector<double>{1, 2})));
+  EXPECT_FALSE(std::isnan(jackknife_error(std::vector<double>{1, 2, 3})));
+}
+
+TEST(Jackknife, IsEmptyWhenNothingIsLeftWithoutSomeGroup) {
+  EXPECT_TRUE(std::isnan(jackknife_error(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN(), 3})));
+}
+
+}  // namespace
+}  // namespace attention_plasticity

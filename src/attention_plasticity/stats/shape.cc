@@ -1,0 +1,44 @@
+#include "attention_plasticity/stats/shape.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attention_plasticity {
+
+Shape sample_shape(std::span<const double> x) {
+  if (x.size() < 3) return {0.0, 0.0};
+  // The mean of equal values may round away from them: spread is judged by the values themselves.
+  const auto [least, greatest] = std::minmax_element(x.begin(), x.end());
+  if (*least == *greatest) return {0.0, 0.0};
+  const auto n = static_cast<double>(x.size());
+
+  // Two centres, for a mean rounded to a double may lie a whole deviation off: SampleShape.KeepsItsDigitsFarFromZero
+  // fails with one. In units of the range no power of a deviation underflows or overflows.
+  const double origin = *least / 2.0 + *greatest / 2.0;
+  const double range = *greatest - *least;
+  double mean = 0.0;
+  for (const double value : x) mean += (value - origin) / range;
+  mean /= n;
+
+  double m2 = 0.0;
+  double m3 = 0.0;
+  double m4 = 0.0;
+  for (const double value : x) {
+    const double deviation = (value - origin) / range - mean;
+    const double square = deviation * deviation;
+    m2 += square;
+    m3 += square * deviation;
+    m4 += square * square;
+  }
+  m2 /= n;
+  m3 /= n;
+  m4 /= n;
+
+  const double g1 = m3 / (m2 * std::sqrt(m2));
+  const double g2 = m4 / (m2 * m2) - 3.0;
+  const double skewness = g1 * std::sqrt(n * (n - 1.0)) / (n - 2.0);
+  if (x.size() == 3) return {skewness, g2};
+  return {skewness, ((n + 1.0) * g2 + 6.0) * (n - 1.0) / ((n - 2.0) * (n - 3.0))};
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+
+namespace attention_plasticity {
+
+/// How a sample departs from a normal one. Both are 0 for a normal population.
+struct Shape {
+  double skewness;
+  double excess_kurtosis;
+};
+
+/// Bias-corrected skewness G1 and excess kurtosis G2 (Joanes & Gill 1998):
+///
+///     G1 = g1 sqrt(n (n - 1)) / (n - 2)                     g1 = m3 / m2^(3/2)
+///     G2 = ((n + 1) g2 + 6) (n - 1) / ((n - 2) (n - 3))     g2 = m4 / m2^2 - 3
+///
+/// with m_k the mean k-th power about the mean. Three values: G2 does not exist, g2 stands in for it. Fewer than three,
+/// or values without any spread: 0 and 0. Unchanged by shift and positive scale; finite values only.
+Shape sample_shape(std::span<const double> x);
+
+}  // namespace attention_plasticity

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "attention_plasticity/synth/head_model.h"
+#include "attention_plasticity/synth/normal_source.h"
+
+namespace attention_plasticity {
+
+/// Degrees of freedom of heavy tails: the excess kurtosis is 6.
+inline constexpr int heavy_degrees_of_freedom = 5;
+
+/// Rows of noise with the covariance of a model and mean 0.
+class Noise {
+ public:
+  Noise(const HeadModel& model, Tails tails);
+
+  /// Fills `rows`, one after the other; its size must be a multiple of the model's dimension.
+  void draw(NormalSource& normals, std::span<float> rows) const;
+
+ private:
+  void stretch(NormalSource& normals, std::span<float> rows) const;
+
+  std::size_t dim_;
+  Tails tails_;
+  std::size_t stride_ = 0;   // of root_'s rows: dim_ rounded up to whole tiles
+  std::vector<float> root_;  // row i is sqrt(eigenvalue_i) axis_i, padded with zeros; empty when isotropic
+};
+
+}  // namespace attention_plasticity

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "attention_plasticity/base/matrix.h"
+#include "attention_plasticity/random/numpy_generator.h"
+#include "attention_plasticity/synth/context.h"
+#include "attention_plasticity/synth/head_model.h"
+#include "attention_plasticity/synth/rotation.h"
+
+namespace attention_plasticity {
+
+/// Mean and covariance of a population of queries.
+struct QueryMoments {
+  std::vector<double> mean;
+  Matrix covariance;
+};
+
+/// The queries of a bucket, at positions uniform over `range`: drift, document effects, noise and rotation included.
+///
+/// `noise` is noise_covariance(model). Exact, but for rotated paths in buckets of more than 1024 tokens: those are
+/// averaged over one position drawn from each of 1024 equal parts of the bucket.
+QueryMoments bucket_moments(const HeadModel& model, const Matrix& noise, const std::optional<Rotation>& rotation,
+                            TokenRange range, NumpyGenerator& generator);
+
+}  // namespace attention_plasticity

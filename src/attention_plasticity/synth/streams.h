@@ -1,0 +1,21 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "attention_plasticity/dump/layout.h"
+#include "attention_plasticity/random/numpy_generator.h"
+
+namespace attention_plasticity {
+
+/// What random numbers of a head file are drawn for. Each purpose has a generator of its own, so that an option changes
+/// only what it is about: rotation or tails leave the positions as they are.
+enum class Stream : std::uint32_t { axes = 0, path = 1, places = 2, effects = 3, noise = 4, truth = 5 };
+
+/// [seed mod 2^32, seed / 2^32, layer + 2^16 head, 2 stream + side] with side 0 for queries and 1 for keys. NumPy's
+/// `default_rng(words)` is the stream's generator.
+std::array<std::uint32_t, 4> stream_seed(std::uint64_t seed, Side side, HeadKey head, Stream stream);
+
+NumpyGenerator stream_generator(std::uint64_t seed, Side side, HeadKey head, Stream stream);
+
+}  // namespace attention_plasticity

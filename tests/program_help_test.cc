@@ -1,0 +1,123 @@
+// What the program says of itself, and to those who mistype.
+
+#include <algorithm>
+
+#include "attention_plasticity/run/config_fields.h"
+#include "program_support.h"
+
+namespace attention_plasticity {
+namespace {
+
+class ProgramHelp : public ProgramTest {
+ protected:
+  static void SetUpTestSuite() {}
+  static void TearDownTestSuite() {}
+
+  /// The one line that is said of wrong use.
+  std::string complaint(const std::vector<std::string>& arguments) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(lines_of(outcome.err).size(), 1U) << outcome.err;
+    EXPECT_TRUE(is_plain_text(outcome.err));
+    return outcome.err;
+  }
+};
+
+TEST_F(ProgramHelp, VersionIsOneLineOnStandardOutput) {
+  const Outcome outcome = run({"--version"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(outcome.out.starts_with("attention-plasticity 0.")) << outcome.out;
+  EXPECT_EQ(lines_of(outcome.out).size(), 1U);
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST_F(ProgramHelp, OverviewNamesSubcommandsAndExitCodes) {
+  for (const char* word : {"--help", "-h", "help"}) {
+    const Outcome outcome = run({word});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_EQ(outcome.err, "");
+    for (const char* part : {"analyze", "inspect", "synth", "--version", "Exit codes"}) {
+      EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+    }
+  }
+}
+
+TEST_F(ProgramHelp, WithoutArgumentsTheOverviewGoesToStandardError) {
+  const Outcome outcome = run({});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, run({"--help"}).out);
+}
+
+TEST_F(ProgramHelp, AnalyzeListsEveryFieldWithItsDefault) {
+  const Outcome outcome = run({"analyze", "--help"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "");
+  for (const ConfigField& field : config_fields()) {
+    const auto lines = lines_starting(outcome.out, "  --" + std::string(field.name) + " ");
+    ASSERT_EQ(lines.size(), 1U) << field.name;
+    EXPECT_NE(lines[0].find(field.help), std::string::npos) << lines[0];
+    EXPECT_TRUE(lines[0].ends_with("(default: " + std::string(field.default_text) + ")")) << lines[0];
+  }
+  for (const char* flag : {"  --config FILE ", "  --dry_run ", "  --quiet ", "  --progress "}) {
+    EXPECT_EQ(lines_starting(outcome.out, flag).size(), 1U) << flag;
+  }
+}
+
+TEST_F(ProgramHelp, HelpWinsOverEverythingElse) {
+  EXPECT_EQ(run({"analyze", "--nonsense", "--help"}).out, run({"analyze", "-h"}).out);
+}
+
+TEST_F(ProgramHelp, InspectAndSynthExplainThemselves) {
+  const Outcome inspect = run({"inspect", "--help"});
+  EXPECT_EQ(inspect.code, 0);
+  EXPECT_TRUE(inspect.out.starts_with("Usage: attention-plasticity inspect DUMP ")) << inspect.out;
+  EXPECT_NE(inspect.out.find("--json"), std::string::npos);
+  const Outcome synth = run({"synth", "--help"});
+  EXPECT_EQ(synth.code, 0);
+  EXPECT_TRUE(synth.out.starts_with("Usage: attention-plasticity synth OUT ")) << synth.out;
+  for (const char* flag :
+       {"--layers",         "--q_heads", "--k_heads",     "--rows",       "--dim",    "--examples",
+        "--spacing",        "--buckets", "--bucket_size", "--slope",      "--mean",   "--spectrum",
+        "--example_effect", "--tails",   "--bfloat16",    "--rope_theta", "--window", "--sliding_layers",
+        "--truth_pairs",    "--seed",    "--quiet"}) {
+    EXPECT_EQ(lines_starting(synth.out, std::string("  ") + flag + " ").size(), 1U) << flag;
+  }
+}
+
+TEST_F(ProgramHelp, UnknownSubcommandIsAnsweredWithTheNearest) {
+  EXPECT_EQ(complaint({"analyse"}), "attention-plasticity: analyse: unknown subcommand; did you mean analyze?\n");
+  EXPECT_EQ(complaint({"frobnicate"}),
+            "attention-plasticity: frobnicate: unknown subcommand; `attention-plasticity --help` lists them all\n");
+}
+
+TEST_F(ProgramHelp, UnknownFlagIsAnsweredWithTheNearest) {
+  EXPECT_EQ(complaint({"analyze", "--max_wrokers", "3"}),
+            "attention-plasticity: --max_wrokers: unknown flag; did you mean --max_workers?\n");
+  EXPECT_EQ(complaint({"analyze", "--dry-rnu"}),
+            "attention-plasticity: --dry-rnu: unknown flag; did you mean --dry_run?\n");
+  EXPECT_EQ(complaint({"inspect", "--frobnicate"}),
+            "attention-plasticity: --frobnicate: unknown flag; `attention-plasticity inspect --help` lists them all\n");
+}
+
+TEST_F(ProgramHelp, ShortFlagsAreRefused) {
+  EXPECT_EQ(complaint({"analyze", "-q"}), "attention-plasticity: -q: unknown flag; flags begin with --\n");
+}
+
+TEST_F(ProgramHelp, MissingValueIsNamed) {
+  EXPECT_EQ(complaint({"analyze", "--max-workers"}), "attention-plasticity: --max-workers: needs a value: N\n");
+  EXPECT_EQ(complaint({"analyze", "--config"}), "attention-plasticity: --config: needs a value: FILE\n");
+}
+
+TEST_F(ProgramHelp, PositionalsAreCounted) {
+  EXPECT_EQ(complaint({"analyze", "dump"}),
+            "attention-plasticity: dump: analyze takes flags only; a dump is given as --dataset_local_root\n");
+  EXPECT_EQ(complaint({"inspect"}),
+            "attention-plasticity: inspect takes one dump: attention-plasticity inspect DUMP\n");
+  EXPECT_EQ(complaint({"synth", "a", "b"}),
+            "attention-plasticity: synth takes one folder to write to: attention-plasticity synth OUT\n");
+}
+
+}  // namespace
+}  // namespace attention_plasticity

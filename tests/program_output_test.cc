@@ -1,0 +1,176 @@
+// What a run writes: to files, and to pipes.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "program_support.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> results{"head_bucket_plasticity.csv", "head_component_weights.csv", "head_metrics.csv",
+                                       "head_time_plasticity.csv", "run.json"};
+
+class ProgramOutput : public ProgramTest {
+ protected:
+  /// A copy of the dump whose query head 1 of layer 0 is no Parquet file.
+  fs::path dump_with_a_broken_head() const {
+    fs::copy(dump(), here_ / "broken", fs::copy_options::recursive);
+    write_bytes(here_ / "broken" / "l00h01q" / "data.parquet", "nonsense");
+    return here_ / "broken";
+  }
+};
+
+TEST_F(ProgramOutput, PipeGetsOnePlainLineForEachHead) {
+  const Outcome outcome = run(analyze_words(dump_with_a_broken_head(), {}));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(is_plain_text(outcome.err)) << outcome.err;
+  const std::vector<std::string> lines = lines_of(outcome.err);
+  ASSERT_EQ(lines.size(), 8U) << outcome.err;
+  std::set<std::string> heads;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string count = fmt::format("[{}/8] layer ", i + 1);
+    ASSERT_TRUE(lines[i].starts_with(count)) << lines[i];
+    const bool is_broken = lines[i].find("] layer 0 q_head 1 k_head 0 failed: ") != std::string::npos;
+    EXPECT_EQ(lines[i].find(": plasticity 0.") == std::string::npos, is_broken) << lines[i];
+    heads.insert(lines[i].substr(count.size(), std::string_view("0 q_head 0").size()));
+  }
+  EXPECT_EQ(heads.size(), 8U);
+}
+
+TEST_F(ProgramOutput, StandardOutputGetsTableModelLineAndPaths) {
+  const Outcome outcome = analyze({"--output_dir", "out"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(is_plain_text(outcome.out));
+  const std::vector<std::string> lines = lines_of(outcome.out);
+  EXPECT_EQ(lines.front(), "synthetic: 8 heads analysed, 0 failed, 0 not captured");
+  for (const std::string column : {"q_R2_pos", "q_R2_scalar", "q_mae_ratio", "q_resid0_kurt", "q_noise_med_abs_skew",
+                                   "q_noise_med_abs_kurt", "q_noise_frac_ks_p_lt_alpha", "ap_overall"}) {
+    const auto rows = lines_starting(outcome.out, column + " ");
+    ASSERT_EQ(rows.size(), 1U) << column;
+    EXPECT_NE(rows[0].find(" 8 "), std::string::npos) << rows[0];
+  }
+  const auto model = lines_starting(outcome.out, "Plasticity of the model: 0.");
+  ASSERT_EQ(model.size(), 1U) << outcome.out;
+  for (const char* part : {" ± 0.", "(mean of 8 heads)", "% below 0.25", "% above 0.75"}) {
+    EXPECT_NE(model[0].find(part), std::string::npos) << model[0];
+  }
+  std::vector<std::string> paths(lines.end() - 5, lines.end());
+  std::ranges::sort(paths);
+  std::vector<std::string> expected = results;
+  for (std::string& path : expected) path = "  out/" + path;
+  EXPECT_EQ(paths, expected);
+  EXPECT_EQ(names_in(here_ / "out"), results);
+}
+
+TEST_F(ProgramOutput, QuietRunSaysNothing) {
+  const Outcome outcome = analyze({"--quiet"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(names_in(here_.path()), results);
+}
+
+TEST_F(ProgramOutput, QuietRunTellsFailuresOnly) {
+  const Outcome outcome = run(analyze_words(dump_with_a_broken_head(), {"--quiet", "--model_dir", "nowhere"}));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.out, "");
+  ASSERT_EQ(lines_of(outcome.err).size(), 1U) << outcome.err;
+  EXPECT_NE(outcome.err.find("layer 0 q_head 1 k_head 0 failed: "), std::string::npos) << outcome.err;
+}
+
+TEST_F(ProgramOutput, FilesDoNotDependOnTheNumberOfWorkers) {
+  for (const std::string workers : {"1", "2", "7"}) {
+    ASSERT_EQ(analyze({"--quiet", "--max_workers", workers, "--output_dir", workers}).code, 0);
+  }
+  for (const std::string& name : results) {
+    if (name == "run.json") continue;
+    const std::string one = read_bytes(here_ / "1" / name);
+    EXPECT_GT(lines_of(one).size(), 8U) << name;
+    EXPECT_EQ(read_bytes(here_ / "2" / name), one) << name;
+    EXPECT_EQ(read_bytes(here_ / "7" / name), one) << name;
+  }
+}
+
+TEST_F(ProgramOutput, MemoryLimitOfOneByteChangesNothingButTheNote) {
+  ASSERT_EQ(analyze({"--quiet", "--output_dir", "free"}).code, 0);
+  const Outcome outcome = analyze({"--memory_limit", "1", "--output_dir", "tight"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("8 heads need more memory than the limit of 1 bytes and run alone"), std::string::npos);
+  EXPECT_EQ(read_bytes(here_ / "tight" / "head_metrics.csv"), read_bytes(here_ / "free" / "head_metrics.csv"));
+}
+
+TEST_F(ProgramOutput, RunJsonTellsOfFailedHeadsAndConfig) {
+  ASSERT_EQ(run(analyze_words(dump_with_a_broken_head(), {"--quiet", "--seed", "7", "--max-workers", "2"})).code, 1);
+  const auto json = nlohmann::json::parse(read_bytes(here_ / "run.json"));
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["heads"]["done"], 7);
+  ASSERT_EQ(json["heads"]["failed"].size(), 1U);
+  EXPECT_EQ(json["heads"]["failed"][0]["layer"], 0);
+  EXPECT_EQ(json["heads"]["failed"][0]["q_head"], 1);
+  EXPECT_EQ(json["heads"]["failed"][0]["file"], (here_ / "broken" / "l00h01q" / "data.parquet").string());
+  EXPECT_EQ(json["config"]["seed"], 7);
+  EXPECT_EQ(json["resources"]["workers"], 2);
+  EXPECT_GT(json["resources"]["peak_rss_bytes"], 1 << 20);
+  EXPECT_EQ(json["files"].size(), 5U);
+}
+
+TEST_F(ProgramOutput, FailedHeadLeavesTheOthersAsTheyAre) {
+  ASSERT_EQ(analyze({"--quiet", "--output_dir", "whole"}).code, 0);
+  ASSERT_EQ(run(analyze_words(dump_with_a_broken_head(), {"--quiet", "--output_dir", "rest"})).code, 1);
+  std::vector<std::string> whole = lines_of(read_bytes(here_ / "whole" / "head_metrics.csv"));
+  std::erase_if(whole, [](const std::string& line) { return line.starts_with("0,1,"); });
+  EXPECT_EQ(lines_of(read_bytes(here_ / "rest" / "head_metrics.csv")), whole);
+}
+
+TEST_F(ProgramOutput, PathsMayHoldSpacesQuotesAndLetters) {
+  const std::string odd = "ein Ordner \"mit\" 'ü' и 注意 $HOME *";
+  fs::create_symlink(dump(), here_ / odd);
+  const Outcome outcome =
+      run({"analyze", "--dataset_local_root", odd, "--output_dir", odd + " out", "--output_csv", "a,b 'ü'.csv"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find(odd + " out/a,b 'ü'.csv\n"), std::string::npos) << outcome.out;
+  EXPECT_TRUE(fs::exists(here_ / (odd + " out") / "a,b 'ü'.csv"));
+  const auto json = nlohmann::json::parse(read_bytes(here_ / (odd + " out") / "run.json"));
+  EXPECT_EQ(json["input"]["root"], odd);
+  EXPECT_EQ(run({"inspect", odd}).code, 0);
+}
+
+TEST_F(ProgramOutput, ReaderThatLeavesIsNoCrash) {
+  Surroundings surroundings;
+  surroundings.reader_leaves = true;
+  const Outcome outcome = analyze({}, surroundings);
+  EXPECT_TRUE(outcome.signal == SIGPIPE || outcome.code == 6) << outcome.code << " " << outcome.signal;
+  EXPECT_EQ(names_in(here_.path()), results);
+}
+
+TEST_F(ProgramOutput, FullStandardOutputIsExitSix) {
+  Surroundings surroundings;
+  surroundings.out = "/dev/full";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--version"}, analyze_words(dump(), {}), analyze_words(dump(), {"--dry-run"}),
+        // More than the buffer holds: fails in the midst of printing.
+        std::vector<std::string>{"inspect", "--json", AP_SOURCE_DIR "/examples/minidoc-qwen3"}}) {
+    const Outcome outcome = run(arguments, surroundings);
+    EXPECT_EQ(outcome.code, 6) << arguments[0];
+    EXPECT_EQ(lines_starting(outcome.err, "attention-plasticity: cannot write to standard output").size(), 1U)
+        << outcome.err;
+  }
+}
+
+TEST_F(ProgramOutput, FullStandardErrorDoesNotEndARun) {
+  Surroundings surroundings;
+  surroundings.err = "/dev/full";
+  EXPECT_EQ(analyze({"--output_dir", "out"}, surroundings).code, 0);
+  EXPECT_EQ(names_in(here_ / "out"), results);
+  EXPECT_EQ(run({"analyze", "--nonsense"}, surroundings).code, 2);
+}
+
+}  // namespace
+}  // namespace attention_plasticity

@@ -1,0 +1,154 @@
+// Runs that are told to stop.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/dump/head_file_writer.h"
+#include "attention_plasticity/synth/synthetic_dump.h"
+#include "program_support.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> tables{"head_bucket_plasticity", "head_component_weights", "head_metrics",
+                                      "head_time_plasticity"};
+constexpr std::size_t heads = 16;
+
+class ProgramSignal : public ProgramTest {
+ protected:
+  static void SetUpTestSuite() {}
+  static void TearDownTestSuite() {}
+
+  /// Many documents make standard errors, and so heads, slow: a signal is meant to arrive in the midst of one.
+  void SetUp() override {
+    SynthOptions options;
+    options.layers = 1;
+    options.q_heads = heads;
+    options.k_heads = 1;
+    options.rows = 400;
+    options.dim = 16;
+    options.examples = 20;
+    options.buckets = 4;
+    options.bucket_size = 16;
+    options.truth_pairs = 0;
+    write_synthetic_dump(here_ / "dump", options);
+    surroundings_.folder = here_.path();
+  }
+
+  static std::vector<std::string> slow_words(const std::vector<std::string>& others = {}) {
+    std::vector<std::string> words = analyze_words(
+        "dump", {"--max_workers", "1", "--sampler", "local", "--num_pairs_per_bucket", "10000", "--output_dir", "out"});
+    words.insert(words.end(), others.begin(), others.end());
+    return words;
+  }
+
+  fs::path table(const std::string& name) const { return here_ / "out" / name; }
+
+  Surroundings surroundings_;
+};
+
+/// The lines of a table that belong to a head of layer 0.
+std::vector<std::string> rows_of(const fs::path& file, std::size_t head) {
+  return lines_starting(read_bytes(file), fmt::format("0,{},", head));
+}
+
+/// With one worker the finished heads are the first ones; the complete table holds at least the first.
+void expect_whole_heads(const fs::path& partial, const fs::path& complete, std::size_t finished) {
+  const std::string text = read_bytes(partial);
+  ASSERT_TRUE(text.ends_with('\n')) << partial;
+  EXPECT_EQ(lines_of(text).front(), lines_of(read_bytes(complete)).front());
+  const std::vector<std::string> first = rows_of(complete, 0);
+  ASSERT_FALSE(first.empty());
+  EXPECT_EQ(rows_of(partial, 0), first);
+  for (std::size_t head = 0; head < finished; ++head) EXPECT_EQ(rows_of(partial, head).size(), first.size()) << partial;
+  EXPECT_EQ(lines_of(text).size(), 1 + finished * first.size()) << partial;
+}
+
+TEST_F(ProgramSignal, FirstOneKeepsFinishedHeadsAndEarlierResults) {
+  ASSERT_EQ(run(slow_words({"--quiet", "--q_heads", "0"})).code, 0);
+  std::vector<std::string> earlier;
+  for (const std::string& name : names_in(here_ / "out")) earlier.push_back(read_bytes(table(name)));
+
+  for (const auto& [signal, code] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+    RunningProgram program(slow_words(), surroundings_);
+    program.wait_for("\n");
+    program.send(signal);
+    const Outcome outcome = program.finish();
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(is_plain_text(outcome.err)) << outcome.err;
+    EXPECT_EQ(lines_starting(outcome.err, "stopping after the heads in work; once more to quit at once").size(), 1U);
+    const std::size_t finished = lines_starting(outcome.err, "[").size();
+    ASSERT_GE(finished, 1U);
+    ASSERT_LT(finished, heads) << "the signal came too late to test anything";
+    EXPECT_EQ(lines_of(outcome.err).size(), finished + 2);
+    EXPECT_EQ(lines_of(outcome.err).back(),
+              fmt::format("interrupted: {} of {} heads are in out/head_metrics.partial.csv", finished, heads));
+    for (const std::string& name : tables) {
+      expect_whole_heads(table(name + ".partial.csv"), table(name + ".csv"), finished);
+    }
+    EXPECT_EQ(nlohmann::json::parse(read_bytes(table("run.partial.json")))["heads"]["done"], finished);
+    EXPECT_EQ(names_in(here_ / "out").size(), 10U) << "no temporary files are left";
+  }
+
+  std::vector<std::string> afterwards;
+  for (const std::string& name : names_in(here_ / "out")) {
+    if (name.find(".partial.") == std::string::npos) afterwards.push_back(read_bytes(table(name)));
+  }
+  EXPECT_EQ(afterwards, earlier);
+  ASSERT_EQ(run(slow_words({"--quiet", "--q_heads", "0"})).code, 0);
+  EXPECT_EQ(names_in(here_ / "out").size(), 5U) << "a complete run clears partial results away";
+}
+
+TEST_F(ProgramSignal, SecondOneQuitsAtOnce) {
+  // The note on a row that was dropped tells that the first head is in work.
+  const fs::path file = here_ / "dump" / "l00h00q" / "data.parquet";
+  HeadRows rows = read_head_file(file, Side::query).rows;
+  rows.vectors.front() = std::numeric_limits<float>::quiet_NaN();
+  write_head_file(file, rows);
+  RunningProgram program(slow_words({"--num_pairs_per_bucket", "300000", "--non_finite", "drop"}), surroundings_);
+  program.wait_for("dropped 1 of 400 rows");
+  program.send(SIGINT);
+  program.wait_for("once more to quit at once\n");
+  program.send(SIGINT);
+  const Outcome outcome = program.finish();
+  EXPECT_EQ(outcome.signal, SIGINT) << outcome.code << "\n" << outcome.err;
+  EXPECT_TRUE(outcome.err.ends_with("stopping after the heads in work; once more to quit at once\n")) << outcome.err;
+  EXPECT_EQ(names_in(here_ / "out"), std::vector<std::string>{});
+}
+
+TEST_F(ProgramSignal, InTheTerminalTheBarGivesWay) {
+  surroundings_.terminal_columns = 80;
+  RunningProgram program(slow_words(), surroundings_);
+  program.wait_for("/16 heads");
+  program.send(SIGINT);
+  const Outcome outcome = program.finish();
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_NE(outcome.err.find("\r\x1b[Kstopping after the heads in work; once more to quit at once\n"),
+            std::string::npos)
+      << outcome.err;
+}
+
+TEST_F(ProgramSignal, HoweverEarlyItComesMessageAndFilesAgree) {
+  RunningProgram program(slow_words({"--num_pairs_per_bucket", "100000", "--model_dir", "nowhere", "--q_heads", "0,1"}),
+                         surroundings_);
+  program.wait_for("these are used\n");
+  program.send(SIGTERM);
+  const Outcome outcome = program.finish();
+  EXPECT_EQ(outcome.code, 143) << outcome.err;
+  // The first head is finished if it was begun.
+  const bool was_begun = !lines_starting(outcome.err, "[").empty();
+  EXPECT_EQ(names_in(here_ / "out").size(), was_begun ? 5U : 1U);
+  EXPECT_EQ(lines_of(outcome.err).back(), was_begun ? "interrupted: 1 of 2 heads are in out/head_metrics.partial.csv"
+                                                    : "interrupted before any head was done");
+}
+
+}  // namespace
+}  // namespace attention_plasticity

@@ -1,0 +1,224 @@
+#include "program_support.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "attention_plasticity/synth/synthetic_dump.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto longest_silence = std::chrono::seconds(60);
+
+[[noreturn]] void fail(const char* what) { throw std::runtime_error(what); }
+
+// The end that the program writes to, and the end that the test reads from (-1: nothing is read).
+struct Channel {
+  int program = -1;
+  int test = -1;
+};
+
+Channel make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("no pipe");
+  return {ends[1], ends[0]};
+}
+
+Channel make_file(const std::string& file) {
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) fail("the file for the program's output cannot be opened");
+  return {fd, -1};
+}
+
+// Raw: the test reads the bytes as written, with no \r that the terminal puts before \n.
+Channel make_terminal(int columns) {
+  termios raw{};
+  ::cfmakeraw(&raw);
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = static_cast<unsigned short>(columns);
+  Channel channel;
+  if (::openpty(&channel.test, &channel.program, nullptr, &raw, &size) != 0) fail("no terminal");
+  for (const int fd : {channel.test, channel.program}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return channel;
+}
+
+Channel standard_output(const Surroundings& surroundings) {
+  Channel channel = surroundings.out.empty() ? make_pipe() : make_file(surroundings.out);
+  if (surroundings.reader_leaves) ::close(std::exchange(channel.test, -1));
+  return channel;
+}
+
+Channel standard_error(const Surroundings& surroundings) {
+  if (surroundings.terminal_columns > 0) return make_terminal(surroundings.terminal_columns);
+  return surroundings.err.empty() ? make_pipe() : make_file(surroundings.err);
+}
+
+std::vector<std::string> environment_of(const Surroundings& surroundings) {
+  // Of two variables of one name the first counts.
+  std::vector<std::string> variables = surroundings.environment;
+  variables.emplace_back("TERM=xterm");
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    if (!text.starts_with("NO_COLOR=") && !text.starts_with("TERM=")) variables.emplace_back(text);
+  }
+  return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Appends what there is to read. False at the end; a terminal's end is EIO.
+bool read_some(int fd, std::string& text) {
+  std::array<char, 4096> buffer{};
+  const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+  if (got < 0 && errno == EINTR) return true;
+  if (got <= 0) return false;
+  text.append(buffer.data(), static_cast<std::size_t>(got));
+  return true;
+}
+
+}  // namespace
+
+RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const Surroundings& surroundings) {
+  std::vector<std::string> words{AP_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables = environment_of(surroundings);
+  const std::vector<char*> argv = pointers_to(words);
+  const std::vector<char*> envp = pointers_to(variables);
+  const Channel out = standard_output(surroundings);
+  const Channel err = standard_error(surroundings);
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  pid_ = ::fork();
+  if (pid_ < 0) fail("no process");
+  if (pid_ == 0) {
+    // What the test was started with, such as a shell's ignored SIGINT, is not passed on.
+    for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_DFL);
+    const bool ready = ::chdir(surroundings.folder.c_str()) == 0 && ::dup2(nothing, STDIN_FILENO) >= 0 &&
+                       ::dup2(out.program, STDOUT_FILENO) >= 0 && ::dup2(err.program, STDERR_FILENO) >= 0;
+    if (ready) ::execve(AP_PROGRAM, argv.data(), envp.data());
+    ::_exit(127);
+  }
+  for (const int fd : {nothing, out.program, err.program}) ::close(fd);
+  out_ = out.test;
+  err_ = err.test;
+}
+
+RunningProgram::~RunningProgram() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  for (const int fd : {out_, err_}) {
+    if (fd >= 0) ::close(fd);
+  }
+}
+
+void RunningProgram::pump(const std::string& until) {
+  const auto deadline = Clock::now() + longest_silence;
+  while (out_ >= 0 || err_ >= 0) {
+    if (!until.empty() && outcome_.err.find(until) != std::string::npos) return;
+    std::array<pollfd, 2> ends{pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0}};
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) fail("the program hangs");
+    if (::poll(ends.data(), ends.size(), static_cast<int>(left)) < 0 && errno != EINTR) fail("cannot wait");
+    if (ends[0].revents != 0 && !read_some(out_, outcome_.out)) ::close(std::exchange(out_, -1));
+    if (ends[1].revents != 0 && !read_some(err_, outcome_.err)) ::close(std::exchange(err_, -1));
+  }
+}
+
+void RunningProgram::wait_for(const std::string& text) { pump(text); }
+
+void RunningProgram::send(int signal) const { ::kill(pid_, signal); }
+
+Outcome RunningProgram::finish() {
+  pump("");
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  if (WIFEXITED(status)) outcome_.code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) outcome_.signal = WTERMSIG(status);
+  return outcome_;
+}
+
+Outcome run_program(const std::vector<std::string>& arguments, const Surroundings& surroundings) {
+  return RunningProgram(arguments, surroundings).finish();
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> lines_starting(const std::string& text, const std::string& start) {
+  std::vector<std::string> lines = lines_of(text);
+  std::erase_if(lines, [&](const std::string& line) { return !line.starts_with(start); });
+  return lines;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
+}
+
+bool is_plain_text(const std::string& text) {
+  return std::ranges::none_of(text, [](unsigned char c) { return (c < 0x20 && c != '\n') || c == 0x7f; });
+}
+
+std::vector<std::string> analyze_words(const fs::path& dump, const std::vector<std::string>& others) {
+  std::vector<std::string> words{"analyze", "--dataset_local_root", dump.string()};
+  words.insert(words.end(), others.begin(), others.end());
+  return words;
+}
+
+void ProgramTest::SetUpTestSuite() {
+  shared_ = std::make_unique<TemporaryFolder>();
+  SynthOptions options;
+  options.rows = 120;
+  options.dim = 8;
+  options.examples = 4;
+  options.buckets = 4;
+  options.bucket_size = 16;
+  options.truth_pairs = 0;
+  write_synthetic_dump(dump(), options);
+}
+
+void ProgramTest::TearDownTestSuite() { shared_.reset(); }
+
+Outcome ProgramTest::run(const std::vector<std::string>& arguments, Surroundings surroundings) const {
+  if (surroundings.folder.empty()) surroundings.folder = here_.path();
+  return run_program(arguments, surroundings);
+}
+
+Outcome ProgramTest::analyze(const std::vector<std::string>& flags, const Surroundings& surroundings) const {
+  return run(analyze_words(dump(), flags), surroundings);
+}
+
+}  // namespace attention_plasticity

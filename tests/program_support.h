@@ -1,0 +1,92 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attention_plasticity/dump/odd_parquet.h"
+
+namespace attention_plasticity {
+
+/// How a test starts the program.
+struct Surroundings {
+  std::filesystem::path folder;          ///< the working folder
+  std::vector<std::string> environment;  ///< "NO_COLOR=1"; NO_COLOR is unset and TERM is xterm unless given here
+  std::string out;                       ///< a file in place of the pipe on standard output
+  std::string err;                       ///< likewise on standard error
+  int terminal_columns = 0;              ///< > 0: standard error is a terminal of this width
+  bool reader_leaves = false;            ///< standard output is a pipe that nobody reads any more
+};
+
+/// What the program left.
+struct Outcome {
+  int code = -1;    ///< -1: ended by a signal
+  int signal = 0;   ///< the signal that ended it
+  std::string out;  ///< standard output
+  std::string err;  ///< standard error
+};
+
+/// The program at work. A test that ends early ends it too, and so does a hang of more than a minute.
+class RunningProgram {
+ public:
+  RunningProgram(const std::vector<std::string>& arguments, const Surroundings& surroundings);
+  ~RunningProgram();
+  RunningProgram(const RunningProgram&) = delete;
+  RunningProgram& operator=(const RunningProgram&) = delete;
+
+  /// Returns once standard error holds `text`, or the program has ended.
+  void wait_for(const std::string& text);
+  void send(int signal) const;
+  Outcome finish();
+
+ private:
+  void pump(const std::string& until);
+
+  pid_t pid_ = -1;
+  int out_ = -1;
+  int err_ = -1;
+  Outcome outcome_;
+};
+
+/// Starts the program and waits for its end.
+Outcome run_program(const std::vector<std::string>& arguments, const Surroundings& surroundings);
+
+/// The lines of a text whose last line is ended.
+std::vector<std::string> lines_of(const std::string& text);
+
+/// The lines that begin with `start`.
+std::vector<std::string> lines_starting(const std::string& text, const std::string& start);
+
+/// The names in a folder, sorted.
+std::vector<std::string> names_in(const std::filesystem::path& folder);
+
+/// Where no control character but the line feed occurs.
+bool is_plain_text(const std::string& text);
+
+/// The flags and values of `analyze`: for a dump, then others.
+std::vector<std::string> analyze_words(const std::filesystem::path& dump, const std::vector<std::string>& others);
+
+/// A test that runs the program in a folder of its own, on a dump that its suite shares: 2 layers of 4 query heads and
+/// 2 key heads, with 120 rows of 8 components in 4 buckets.
+class ProgramTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite();
+  static void TearDownTestSuite();
+
+  static std::filesystem::path dump() { return *shared_ / "dump"; }
+  /// Starts the program here, unless the surroundings name another folder.
+  Outcome run(const std::vector<std::string>& arguments, Surroundings surroundings = {}) const;
+  /// `analyze` of the suite's dump, with more flags.
+  Outcome analyze(const std::vector<std::string>& flags = {}, const Surroundings& surroundings = {}) const;
+
+  const TemporaryFolder here_;
+
+ private:
+  static inline std::unique_ptr<TemporaryFolder> shared_;
+};
+
+}  // namespace attention_plasticity

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Formatting, linting, and the tests under sanitizers; stops at the first finding. Run it as `make check`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+jobs=$(nproc)
+
+mapfile -t sources < <(git ls-files -- '*.h' '*.cc')
+echo "check: formatting of ${#sources[@]} files" >&2
+.venv/bin/clang-format --dry-run --Werror "${sources[@]}"
+
+tools/build.sh asan-ubsan
+ctest --preset asan-ubsan --parallel "$jobs"
+
+tools/build.sh tsan parallel_tests
+ctest --preset tsan --parallel "$jobs"
+
+echo "check: clang-tidy" >&2
+git ls-files -- 'src/*.cc' | grep -v '_test\.cc$' |
+  xargs -P "$jobs" -n 4 .venv/bin/clang-tidy -p build/asan-ubsan --quiet >build/clang-tidy.log 2>build/clang-tidy.err ||
+  { grep -E 'warning:|error:' build/clang-tidy.log | sort -u >&2; echo "check: clang-tidy found something; the whole log is build/clang-tidy.log" >&2; exit 1; }
+echo "check: passed" >&2

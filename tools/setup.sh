@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Installs what a build needs on Debian 12, and nothing that is there already.
+#
+#   tools/setup.sh          compiler, libraries, Arrow: enough for `make build`, `make run`, `make test`
+#   tools/setup.sh check    also the formatter and the linter of `make check`
+#   tools/setup.sh fresh    also debootstrap, for `make fresh`
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(ca-certificates cmake g++ git make ninja-build python3 python3-venv
+          libeigen3-dev libfmt-dev libgtest-dev librapidcheck-dev libyaml-cpp-dev nlohmann-json3-dev)
+requirements=(arrow)
+case "${1:-build}" in
+  build) ;;
+  check) requirements+=(check) ;;
+  fresh) packages+=(debootstrap) ;;
+  *) echo "usage: tools/setup.sh [build|check|fresh]" >&2; exit 2 ;;
+esac
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+system=$(. /etc/os-release 2>/dev/null && echo "${ID:-unknown} ${VERSION_ID:-}" || uname -s)
+if [ "$system" != "debian 12" ]; then
+  say "this is $system; the set-up knows Debian 12 only. Install by hand:"
+  say "  a C++20 compiler (g++ 12 or newer), CMake 3.25 or newer, Ninja, Python 3 with venv"
+  say "  Eigen 3.4, fmt 9, yaml-cpp 0.7, nlohmann-json 3.11, GoogleTest 1.12, RapidCheck"
+  say "  Arrow C++ with Parquet (or: python3 -m venv .venv && .venv/bin/pip install pyarrow==22.0.0)"
+  say "then: cmake --preset release && cmake --build --preset release"
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+  as_root=()
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || { say "not root, and no sudo. As root: apt-get install ${missing[*]}"; exit 1; }
+    as_root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  log=$(mktemp)
+  if ! { "${as_root[@]}" apt-get update &&
+         "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    say "apt-get failed; the whole log is $log"
+    exit 1
+  fi
+  rm -f "$log"
+fi
+
+# One stamp per requirements file: its own checksum, so that a changed pin is installed and nothing else is.
+if [ ! -x .venv/bin/pip ]; then
+  say "making .venv"
+  /usr/bin/python3 -m venv .venv
+fi
+for name in "${requirements[@]}"; do
+  stamp=.venv/$name.stamp
+  sum=$(sha256sum <"requirements/$name.txt")
+  if [ "$(cat "$stamp" 2>/dev/null || true)" != "$sum" ]; then
+    say "installing requirements/$name.txt into .venv"
+    .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r "requirements/$name.txt"
+    printf '%s\n' "$sum" >"$stamp"
+  fi
+done

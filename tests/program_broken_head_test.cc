@@ -46,7 +46,7 @@ void flip_a_byte_of_a_page(const fs::path& file) {
   std::string bytes = read_bytes(file);
   const std::size_t frame = bytes.find("\x28\xb5\x2f\xfd");
   ASSERT_NE(frame, std::string::npos);
-  bytes[frame + 6] = static_cast<char>(bytes[frame + 6] ^ 0x10);
+  ++bytes[frame + 6];
   write_bytes(file, bytes);
 }
 

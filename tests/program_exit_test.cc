@@ -126,7 +126,7 @@ TEST_F(ProgramExit, RunOfWhichEveryHeadFailsTouchesNoTable) {
   const Outcome outcome = run(analyze_words("dump", {}));
   EXPECT_EQ(outcome.code, 3);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(lines_of(outcome.err).back(), "attention-plasticity: every head failed; run.json lists why");
+  EXPECT_EQ(last_line(outcome.err), "attention-plasticity: every head failed; run.json lists why");
   EXPECT_EQ(read_bytes(here_ / "head_metrics.csv"), before);
   const auto json = nlohmann::json::parse(read_bytes(here_ / "run.json"));
   EXPECT_EQ(json["heads"]["done"], 0);

@@ -119,7 +119,7 @@ TEST_F(ProgramFlags, DryRunTellsNotes) {
 
 TEST_F(ProgramFlags, RunWithoutStandardErrorsHasNoSuchColumn) {
   EXPECT_EQ(analyze({"--no-standard-errors", "--quiet"}).code, 0);
-  const std::string header = lines_of(read_bytes(here_ / "head_metrics.csv")).front();
+  const std::string header = first_line(read_bytes(here_ / "head_metrics.csv"));
   EXPECT_NE(header.find(",ap_overall"), std::string::npos) << header;
   EXPECT_EQ(header.find("_se"), std::string::npos) << header;
 }

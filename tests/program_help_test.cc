@@ -66,7 +66,9 @@ TEST_F(ProgramHelp, AnalyzeListsEveryFieldWithItsDefault) {
 }
 
 TEST_F(ProgramHelp, HelpWinsOverEverythingElse) {
-  EXPECT_EQ(run({"analyze", "--nonsense", "--help"}).out, run({"analyze", "-h"}).out);
+  const Outcome outcome = run({"analyze", "--nonsense", "--help"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, run({"analyze", "-h"}).out);
 }
 
 TEST_F(ProgramHelp, InspectAndSynthExplainThemselves) {

@@ -14,8 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> results{"head_bucket_plasticity.csv", "head_component_weights.csv", "head_metrics.csv",
-                                       "head_time_plasticity.csv", "run.json"};
+std::vector<std::string> results() {
+  return {"head_bucket_plasticity.csv", "head_component_weights.csv", "head_metrics.csv", "head_time_plasticity.csv",
+          "run.json"};
+}
 
 class ProgramOutput : public ProgramTest {
  protected:
@@ -49,6 +51,7 @@ TEST_F(ProgramOutput, StandardOutputGetsTableModelLineAndPaths) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_TRUE(is_plain_text(outcome.out));
   const std::vector<std::string> lines = lines_of(outcome.out);
+  ASSERT_GE(lines.size(), 6U) << outcome.out;
   EXPECT_EQ(lines.front(), "synthetic: 8 heads analysed, 0 failed, 0 not captured");
   for (const std::string column : {"q_R2_pos", "q_R2_scalar", "q_mae_ratio", "q_resid0_kurt", "q_noise_med_abs_skew",
                                    "q_noise_med_abs_kurt", "q_noise_frac_ks_p_lt_alpha", "ap_overall"}) {
@@ -63,10 +66,10 @@ TEST_F(ProgramOutput, StandardOutputGetsTableModelLineAndPaths) {
   }
   std::vector<std::string> paths(lines.end() - 5, lines.end());
   std::ranges::sort(paths);
-  std::vector<std::string> expected = results;
-  for (std::string& path : expected) path = "  out/" + path;
+  std::vector<std::string> expected = results();
+  for (std::string& path : expected) path.insert(0, "  out/");
   EXPECT_EQ(paths, expected);
-  EXPECT_EQ(names_in(here_ / "out"), results);
+  EXPECT_EQ(names_in(here_ / "out"), results());
 }
 
 TEST_F(ProgramOutput, QuietRunSaysNothing) {
@@ -74,7 +77,7 @@ TEST_F(ProgramOutput, QuietRunSaysNothing) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "");
-  EXPECT_EQ(names_in(here_.path()), results);
+  EXPECT_EQ(names_in(here_.path()), results());
 }
 
 TEST_F(ProgramOutput, QuietRunTellsFailuresOnly) {
@@ -89,7 +92,7 @@ TEST_F(ProgramOutput, FilesDoNotDependOnTheNumberOfWorkers) {
   for (const std::string workers : {"1", "2", "7"}) {
     ASSERT_EQ(analyze({"--quiet", "--max_workers", workers, "--output_dir", workers}).code, 0);
   }
-  for (const std::string& name : results) {
+  for (const std::string& name : results()) {
     if (name == "run.json") continue;
     const std::string one = read_bytes(here_ / "1" / name);
     EXPECT_GT(lines_of(one).size(), 8U) << name;
@@ -147,7 +150,7 @@ TEST_F(ProgramOutput, ReaderThatLeavesIsNoCrash) {
   surroundings.reader_leaves = true;
   const Outcome outcome = analyze({}, surroundings);
   EXPECT_TRUE(outcome.signal == SIGPIPE || outcome.code == 6) << outcome.code << " " << outcome.signal;
-  EXPECT_EQ(names_in(here_.path()), results);
+  EXPECT_EQ(names_in(here_.path()), results());
 }
 
 TEST_F(ProgramOutput, FullStandardOutputIsExitSix) {
@@ -168,7 +171,7 @@ TEST_F(ProgramOutput, FullStandardErrorDoesNotEndARun) {
   Surroundings surroundings;
   surroundings.err = "/dev/full";
   EXPECT_EQ(analyze({"--output_dir", "out"}, surroundings).code, 0);
-  EXPECT_EQ(names_in(here_ / "out"), results);
+  EXPECT_EQ(names_in(here_ / "out"), results());
   EXPECT_EQ(run({"analyze", "--nonsense"}, surroundings).code, 2);
 }
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <csignal>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -17,8 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> tables{"head_bucket_plasticity", "head_component_weights", "head_metrics",
-                                      "head_time_plasticity"};
+constexpr std::array tables{"head_bucket_plasticity", "head_component_weights", "head_metrics", "head_time_plasticity"};
 constexpr std::size_t heads = 16;
 
 class ProgramSignal : public ProgramTest {
@@ -63,7 +62,7 @@ std::vector<std::string> rows_of(const fs::path& file, std::size_t head) {
 void expect_whole_heads(const fs::path& partial, const fs::path& complete, std::size_t finished) {
   const std::string text = read_bytes(partial);
   ASSERT_TRUE(text.ends_with('\n')) << partial;
-  EXPECT_EQ(lines_of(text).front(), lines_of(read_bytes(complete)).front());
+  EXPECT_EQ(first_line(text), first_line(read_bytes(complete)));
   const std::vector<std::string> first = rows_of(complete, 0);
   ASSERT_FALSE(first.empty());
   EXPECT_EQ(rows_of(partial, 0), first);
@@ -89,9 +88,9 @@ TEST_F(ProgramSignal, FirstOneKeepsFinishedHeadsAndEarlierResults) {
     ASSERT_GE(finished, 1U);
     ASSERT_LT(finished, heads) << "the signal came too late to test anything";
     EXPECT_EQ(lines_of(outcome.err).size(), finished + 2);
-    EXPECT_EQ(lines_of(outcome.err).back(),
+    EXPECT_EQ(last_line(outcome.err),
               fmt::format("interrupted: {} of {} heads are in out/head_metrics.partial.csv", finished, heads));
-    for (const std::string& name : tables) {
+    for (const std::string name : tables) {
       expect_whole_heads(table(name + ".partial.csv"), table(name + ".csv"), finished);
     }
     EXPECT_EQ(nlohmann::json::parse(read_bytes(table("run.partial.json")))["heads"]["done"], finished);
@@ -146,8 +145,8 @@ TEST_F(ProgramSignal, HoweverEarlyItComesMessageAndFilesAgree) {
   // The first head is finished if it was begun.
   const bool was_begun = !lines_starting(outcome.err, "[").empty();
   EXPECT_EQ(names_in(here_ / "out").size(), was_begun ? 5U : 1U);
-  EXPECT_EQ(lines_of(outcome.err).back(), was_begun ? "interrupted: 1 of 2 heads are in out/head_metrics.partial.csv"
-                                                    : "interrupted before any head was done");
+  EXPECT_EQ(last_line(outcome.err), was_begun ? "interrupted: 1 of 2 heads are in out/head_metrics.partial.csv"
+                                              : "interrupted before any head was done");
 }
 
 }  // namespace

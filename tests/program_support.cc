@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <sstream>
 #include <stdexcept>
@@ -85,6 +85,7 @@ std::vector<std::string> environment_of(const Surroundings& surroundings) {
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -112,7 +113,7 @@ RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const 
   const Channel err = standard_error(surroundings);
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   pid_ = ::fork();
-  if (pid_ < 0) fail("no process");
+  if (pid_ < 0 || nothing < 0) fail("no process");
   if (pid_ == 0) {
     // What the test was started with, such as a shell's ignored SIGINT, is not passed on.
     for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_DFL);
@@ -173,6 +174,16 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
+}
+
+std::string first_line(const std::string& text) {
+  const std::vector<std::string> lines = lines_of(text);
+  return lines.empty() ? "" : lines.front();
+}
+
+std::string last_line(const std::string& text) {
+  const std::vector<std::string> lines = lines_of(text);
+  return lines.empty() ? "" : lines.back();
 }
 
 std::vector<std::string> lines_starting(const std::string& text, const std::string& start) {

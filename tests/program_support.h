@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/dump/odd_parquet.h"
+#include "attention_plasticity/dump/odd_parquet_testing.h"
 
 namespace attention_plasticity {
 
@@ -57,6 +57,10 @@ Outcome run_program(const std::vector<std::string>& arguments, const Surrounding
 
 /// The lines of a text whose last line is ended.
 std::vector<std::string> lines_of(const std::string& text);
+
+/// The first and the last line; empty where there is none.
+std::string first_line(const std::string& text);
+std::string last_line(const std::string& text);
 
 /// The lines that begin with `start`.
 std::vector<std::string> lines_starting(const std::string& text, const std::string& start);

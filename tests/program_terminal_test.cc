@@ -103,7 +103,6 @@ TEST_F(ProgramTerminal, BarFitsANarrowTerminal) {
   for (const int columns : {2, 20, 45}) {
     const Outcome outcome = analyze({}, terminal({}, columns));
     EXPECT_EQ(outcome.code, 0);
-    std::string drawn;
     for (std::size_t at = outcome.err.find('\r'); at != std::string::npos; at = outcome.err.find('\r', at + 1)) {
       const std::size_t end = outcome.err.find("\x1b[K", at);
       ASSERT_NE(end, std::string::npos);

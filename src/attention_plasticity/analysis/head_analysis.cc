@@ -113,6 +113,13 @@ Matrix rotated_differences(const PreparedKeys& keys, std::span<const KeyPair> pa
   return differences;
 }
 
+// Exact, though it may pass 2^64.
+GeneratorSeed head_seed(std::uint64_t seed, const HeadId& head) {
+  const auto layer = static_cast<GeneratorSeed>(head.layer);
+  const auto q_head = static_cast<GeneratorSeed>(head.q_head);
+  return seed + 10007 * layer + 379 * q_head;
+}
+
 // Draws the pairs of every cell with the head's one generator, cell after cell.
 template <typename PairSampler>
 class CellDrawer {
@@ -127,8 +134,7 @@ class CellDrawer {
         options_(options),
         rotation_(rotation),
         group_of_key_(groups.of(keys.rows.example)),
-        generator_(GeneratorSeed{options.seed} + 10007U * static_cast<unsigned>(head.layer) +
-                   379U * static_cast<unsigned>(head.q_head)) {}
+        generator_(head_seed(options.seed, head)) {}
 
   std::vector<CellPairs> operator()(std::int64_t query_bucket, double mean_position) {
     std::vector<CellPairs> cells;

@@ -18,8 +18,8 @@ const Flag* find_flag(const Command& command, std::string name) {
 }
 
 [[noreturn]] void refuse_unknown(const Command& command, const std::string& typed, std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Flag& flag : command.flags) names.push_back(flag.name);
+  std::vector<std::string_view> names(command.flags.size());
+  std::ranges::transform(command.flags, names.begin(), &Flag::name);
   const std::optional<std::string> nearest = nearest_name(name, names);
   throw Error(ErrorKind::usage,
               fmt::format("{}: unknown flag; {}", typed,
@@ -79,7 +79,7 @@ Arguments parse_arguments(const Command& command, std::span<const std::string> w
                                     words.end());
       break;
     }
-    if (!word.starts_with("-") || word == "-") {
+    if (!word.starts_with('-') || word == "-") {
       arguments.positionals_.push_back(word);
       continue;
     }

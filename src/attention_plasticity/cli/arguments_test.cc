@@ -8,13 +8,14 @@
 namespace attention_plasticity {
 namespace {
 
-const Command command{
-    "measure",
-    "DUMP",
-    "Measure a thing.",
-    {{"max_workers", "N", "how many"}, {"output_dir", "FOLDER", "where"}, {"quiet", "", "say little"}}};
+Command command() {
+  return {"measure",
+          "DUMP",
+          "Measure a thing.",
+          {{"max_workers", "N", "how many"}, {"output_dir", "FOLDER", "where"}, {"quiet", "", "say little"}}};
+}
 
-Arguments parsed(const std::vector<std::string>& words) { return parse_arguments(command, words); }
+Arguments parsed(const std::vector<std::string>& words) { return parse_arguments(command(), words); }
 
 std::string refusal(const std::vector<std::string>& words) {
   try {
@@ -119,7 +120,7 @@ RC_GTEST_PROP(Arguments, AnyWordsGiveArgumentsOrAnError, (const std::vector<std:
 }
 
 TEST(HelpText, AlignsFlags) {
-  EXPECT_EQ(help_text(command),
+  EXPECT_EQ(help_text(command()),
             "Usage: attention-plasticity measure DUMP [--flag value]...\n"
             "\n"
             "Measure a thing.\n"

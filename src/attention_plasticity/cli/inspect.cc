@@ -58,7 +58,7 @@ void print_json(const DumpInspection& dump) {
 }
 
 std::string size_text(std::uint64_t bytes) {
-  return bytes < 1024 * 1024 ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024)
+  return bytes < (1U << 20U) ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024)
                              : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
 }
 

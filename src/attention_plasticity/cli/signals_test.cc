@@ -1,10 +1,10 @@
 #include "attention_plasticity/cli/signals.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 
 namespace attention_plasticity {

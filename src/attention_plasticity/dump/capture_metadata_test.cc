@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attention_plasticity/dump/odd_parquet.h"
+#include "attention_plasticity/dump/odd_parquet_testing.h"
 
 namespace attention_plasticity {
 namespace {

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attention_plasticity/dump/odd_parquet.h"
+#include "attention_plasticity/dump/odd_parquet_testing.h"
 
 namespace attention_plasticity {
 namespace {

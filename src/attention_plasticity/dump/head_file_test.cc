@@ -3,7 +3,7 @@
 #include <arrow/api.h>
 #include <gtest/gtest.h>
 
-#include "attention_plasticity/dump/odd_parquet.h"
+#include "attention_plasticity/dump/odd_parquet_testing.h"
 
 namespace attention_plasticity {
 namespace {

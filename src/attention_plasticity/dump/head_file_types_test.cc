@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "attention_plasticity/dump/head_file.h"
-#include "attention_plasticity/dump/odd_parquet.h"
+#include "attention_plasticity/dump/odd_parquet_testing.h"
 
 namespace attention_plasticity {
 namespace {

@@ -80,8 +80,9 @@ class BucketMeasurement {
     return mean;
   }
 
-  /// Adds the cell to each group's mean without that group.
+  // Adds the cell to each group's mean without that group, if there are groups.
   void add_without_groups(const CellPairs& cell, std::vector<CellMean>& without) const {
+    if (!split_) return;
     const QueryModel::Pairs pairs = split_->pairs(cell.differences);
     for (std::size_t g = 0; g < without.size(); ++g) {
       const std::size_t left = split_->positions().count(g);
@@ -119,7 +120,7 @@ HeadPlasticity measure_plasticity(const RotatedQueries& queries, const DrawCells
       overall.add(mean, rows.size());
       at_time.sum += mean.sum;
       at_time.count += mean.count;
-      if (queries.groups > 0) measurement.add_without_groups(cell, without);
+      measurement.add_without_groups(cell, without);
     }
     head.times.push_back({bucket, measurement.position(), at_time.value(), at_time.count, rows.size()});
   }

@@ -76,7 +76,7 @@ QueryModel::Pairs::Pairs(const QueryModel& model, const Matrix& differences)
 ProjectedMoments QueryModel::Pairs::moments(LeftOut left_out) const {
   const double mean_position = model_.positions_.mean(left_out);
   const LineFit& fit = model_.lines_[left_out];
-  if (model_.method_ == Method::diagonal) return diagonal_moments(differences_, fit, mean_position);
+  if (!projection_) return diagonal_moments(differences_, fit, mean_position);
   ProjectedMoments moments = projection_->moments(left_out);
   if (model_.method_ == Method::positional) add_positional_component(moments, differences_, fit, mean_position);
   return moments;

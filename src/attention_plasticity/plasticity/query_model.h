@@ -53,7 +53,7 @@ class QueryModel {
 
     const QueryModel& model_;
     const Matrix& differences_;
-    std::optional<GroupedScatter::Projection> projection_;
+    std::optional<GroupedScatter::Projection> projection_;  // none for `diagonal`, which knows no covariance
   };
   /// The result refers to this model and to `differences`.
   Pairs pairs(const Matrix& differences) const { return Pairs(*this, differences); }

@@ -164,7 +164,10 @@ std::vector<double> model_without_group(const RunPlan& plan, const RunConfig& co
     pass.run(workers, stop);
   }
   for (const Pass::Outcome& outcome : pass.outcomes()) {
-    if (!outcome.result) return {};  // stopped, or the file changed since the first pass
+    if (!outcome.result) {
+      observer.note("the second measurement was cut short, so the error of the model stays empty");
+      return {};
+    }
     without.push_back(&outcome.result->plasticity.without_group);
   }
 

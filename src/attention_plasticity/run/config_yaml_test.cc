@@ -4,7 +4,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/run/config_fields.h"
 
 namespace attention_plasticity {
@@ -33,26 +33,6 @@ std::string repeated(const std::string& text, int times) {
   for (int i = 0; i < times; ++i) result += text;
   return result;
 }
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "config_yaml_test.XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 std::string file_refusal(const std::string& file) {
   try {

@@ -13,17 +13,21 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/run/small_dump.h"
+#include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-const std::string toolkit_columns =
-    "layer,q_head,k_head,n_q_tokens,n_k_tokens,d_model,q_R2_pos,q_beta_norm,q_R2_scalar,q_mae_baseline,q_mae_proj,"
-    "q_mae_ratio,q_resid0_skew,q_resid0_kurt,q_resid0_ks_p,q_noise_med_abs_skew,q_noise_med_abs_kurt,q_noise_med_ks_p,"
-    "q_noise_frac_ks_p_lt_alpha,ap_overall";
+// The columns of the toolkit, and what follows them.
+std::string metrics_text(const std::string& rest) {
+  return "layer,q_head,k_head,n_q_tokens,n_k_tokens,d_model,q_R2_pos,q_beta_norm,q_R2_scalar,q_mae_baseline,q_mae_proj,"
+         "q_mae_ratio,q_resid0_skew,q_resid0_kurt,q_resid0_ks_p,q_noise_med_abs_skew,q_noise_med_abs_kurt,q_noise_med_"
+         "ks_p,"
+         "q_noise_frac_ks_p_lt_alpha,ap_overall" +
+         rest;
+}
 
 RunConfig with(const std::string& flag, const std::string& value) {
   return resolve_config(std::vector{flag_setting(flag, value)});
@@ -74,23 +78,23 @@ std::string written(double value) {
 }
 
 TEST(HeadMetricsCsv, HasTheColumnsOfTheToolkitAndThenTheStandardError) {
-  EXPECT_EQ(head_metrics_csv({}, {}), toolkit_columns + ",ap_overall_se\n");
+  EXPECT_EQ(head_metrics_csv({}, {}), metrics_text(",ap_overall_se\n"));
 }
 
 TEST(HeadMetricsCsv, HasNoStandardErrorWhenNoneIsComputed) {
   const RunConfig config = with("--standard_errors", "false");
-  EXPECT_EQ(head_metrics_csv({}, config), toolkit_columns + "\n");
+  EXPECT_EQ(head_metrics_csv({}, config), metrics_text("\n"));
   const HeadResult result = some_result();
-  EXPECT_EQ(head_metrics_csv({&result, 1}, config),
-            toolkit_columns +
-                "\n3,5,1,50000,1000000,2,0.5,0.25,0.75,1.5,1.25,0.875,-0.125,2.5,0.0625,0.1,0.2,0.3,0.4,0.625\n");
+  EXPECT_EQ(
+      head_metrics_csv({&result, 1}, config),
+      metrics_text("\n3,5,1,50000,1000000,2,0.5,0.25,0.75,1.5,1.25,0.875,-0.125,2.5,0.0625,0.1,0.2,0.3,0.4,0.625\n"));
 }
 
 TEST(HeadMetricsCsv, HoldsOneRowForEachHead) {
   const std::vector<HeadResult> results{some_result(), some_result()};
   const std::string row =
       "3,5,1,50000,1000000,2,0.5,0.25,0.75,1.5,1.25,0.875,-0.125,2.5,0.0625,0.1,0.2,0.3,0.4,0.625,0.0078125\n";
-  EXPECT_EQ(head_metrics_csv(results, {}), toolkit_columns + ",ap_overall_se\n" + row + row);
+  EXPECT_EQ(head_metrics_csv(results, {}), metrics_text(",ap_overall_se\n" + row + row));
 }
 
 TEST(HeadMetricsCsv, LeavesAMissingFigureEmpty) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/run/small_dump.h"
+#include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -107,7 +107,7 @@ TEST(Inspection, NotesWhatItIgnores) {
 }
 
 TEST(Inspection, RefusesAFolderWithoutHeads) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   try {
     inspect_dump(folder.path(), "");
     ADD_FAILURE();

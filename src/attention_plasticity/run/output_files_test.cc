@@ -8,7 +8,7 @@
 #include <string>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/run/small_dump.h"
+#include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -36,7 +36,7 @@ Failure output_failure(const std::function<void()>& action) {
 fs::path temporary_of(const fs::path& target) { return target.string() + "." + std::to_string(::getpid()) + ".tmp"; }
 
 TEST(OutputFiles, LeaveTheOldFileUntilCommit) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   write_text(folder / "a.csv", "old");
   OutputFiles output;
   output.stage(folder / "a.csv", "new");
@@ -47,7 +47,7 @@ TEST(OutputFiles, LeaveTheOldFileUntilCommit) {
 }
 
 TEST(OutputFiles, WriteEveryByte) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   std::string content(3'000'000, 'x');
   content[1] = '\0';
   content[2'999'999] = '\n';
@@ -60,7 +60,7 @@ TEST(OutputFiles, WriteEveryByte) {
 }
 
 TEST(OutputFiles, ShortenAFileThatWasLonger) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   write_text(folder / "a.csv", "a long old text");
   OutputFiles output;
   output.stage(folder / "a.csv", "new");
@@ -69,7 +69,7 @@ TEST(OutputFiles, ShortenAFileThatWasLonger) {
 }
 
 TEST(OutputFiles, RemoveWhatWasNotCommitted) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   write_text(folder / "a.csv", "old");
   {
     OutputFiles output;
@@ -82,7 +82,7 @@ TEST(OutputFiles, RemoveWhatWasNotCommitted) {
 }
 
 TEST(OutputFiles, MakeMissingFolders) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   OutputFiles output;
   output.stage(folder.path() / "x" / "y" / "a.csv", "new");
   output.commit();
@@ -90,7 +90,7 @@ TEST(OutputFiles, MakeMissingFolders) {
 }
 
 TEST(OutputFiles, AppearTogetherOrNotAtAll) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   write_text(folder / "a.csv", "old");
   write_text(folder / "file", "no folder");
   {
@@ -105,7 +105,7 @@ TEST(OutputFiles, AppearTogetherOrNotAtAll) {
 }
 
 TEST(OutputFiles, SayThatTheDiskIsFull) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   write_text(folder / "a.csv", "old");
   fs::create_symlink("/dev/full", temporary_of(folder / "a.csv"));
   {
@@ -120,7 +120,7 @@ TEST(OutputFiles, SayThatTheDiskIsFull) {
 }
 
 TEST(OutputFiles, RefuseATargetThatIsNoRegularFile) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   fs::create_directory(folder / "a.csv");
   // Renaming onto a device would put a file in its place.
   fs::create_symlink("/dev/null", folder / "null");
@@ -131,7 +131,7 @@ TEST(OutputFiles, RefuseATargetThatIsNoRegularFile) {
 }
 
 TEST(OutputFiles, NameTheFileThatCannotBeReplaced) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   {
     OutputFiles output;
     output.stage(folder / "a.csv", "new");
@@ -142,7 +142,7 @@ TEST(OutputFiles, NameTheFileThatCannotBeReplaced) {
 }
 
 TEST(OutputFiles, NameAFileWhoseNameIsTooLong) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   const fs::path target = folder / std::string(300, 'x');
   OutputFiles output;
   const Failure failure = output_failure([&] { output.stage(target, "new"); });
@@ -150,7 +150,7 @@ TEST(OutputFiles, NameAFileWhoseNameIsTooLong) {
 }
 
 TEST(CheckWritable, LeavesNothingButTheFolders) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   write_text(folder / "a.csv", "old");
   check_writable(folder / "a.csv");
   check_writable(folder.path() / "x" / "b.csv");
@@ -159,7 +159,7 @@ TEST(CheckWritable, LeavesNothingButTheFolders) {
 }
 
 TEST(CheckWritable, RefusesWhatCannotBeWritten) {
-  const TestFolder folder;
+  const TemporaryFolder folder;
   write_text(folder / "file", "no folder");
   fs::create_directory(folder / "a.csv");
   fs::create_symlink("/dev/null", folder / "null");

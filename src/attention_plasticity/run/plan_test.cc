@@ -2,17 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/run/small_dump.h"
+#include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Refusal {
   ErrorKind kind = ErrorKind::output;
@@ -31,6 +28,7 @@ Refusal refusal(const RunConfig& config) {
 
 std::vector<HeadId> heads_of(const RunPlan& plan) {
   std::vector<HeadId> heads;
+  heads.reserve(plan.tasks.size());
   for (const HeadTask& task : plan.tasks) heads.push_back(task.head);
   return heads;
 }

@@ -12,7 +12,7 @@
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/run/csv.h"
-#include "attention_plasticity/run/small_dump.h"
+#include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -39,15 +39,19 @@ std::vector<std::string> write(const RunConfig& config, const RunResult& run) {
   return write_results(make_plan(config), config, run, {});
 }
 
-const std::set<std::string> complete{"head_metrics.csv", "head_bucket_plasticity.csv", "head_component_weights.csv",
-                                     "head_time_plasticity.csv", "run.json"};
-const std::set<std::string> partial{"head_metrics.partial.csv", "head_bucket_plasticity.partial.csv",
-                                    "head_component_weights.partial.csv", "head_time_plasticity.partial.csv",
-                                    "run.partial.json"};
+std::set<std::string> complete() {
+  return {"head_metrics.csv", "head_bucket_plasticity.csv", "head_component_weights.csv", "head_time_plasticity.csv",
+          "run.json"};
+}
 
-std::set<std::string> both() {
-  std::set<std::string> names = complete;
-  names.insert(partial.begin(), partial.end());
+std::set<std::string> partial() {
+  return {"head_metrics.partial.csv", "head_bucket_plasticity.partial.csv", "head_component_weights.partial.csv",
+          "head_time_plasticity.partial.csv", "run.partial.json"};
+}
+
+std::set<std::string> complete_and_partial() {
+  std::set<std::string> names = complete();
+  names.merge(partial());
   return names;
 }
 
@@ -64,7 +68,7 @@ TEST(Results, OfACompleteRunAreTheTablesAndRunJson) {
   const RunResult run = run_of(config);
   const std::vector<std::string> files = write(config, run);
   EXPECT_EQ(files, result_paths(config));
-  EXPECT_EQ(names_in(dump.output()), complete);
+  EXPECT_EQ(names_in(dump.output()), complete());
   const Texts texts = texts_in(dump.output());
   EXPECT_EQ(texts.at("head_metrics.csv"), head_metrics_csv(run.results, config));
   EXPECT_EQ(texts.at("head_bucket_plasticity.csv"), bucket_csv(run.results, config));
@@ -79,7 +83,7 @@ TEST(Results, OfPythonCompatHaveNoTableOverTime) {
   const SmallDump dump(1, 1, 1);
   const RunConfig config = dump.config({{"--compat", "python"}});
   write(config, run_of(config));
-  std::set<std::string> expected = complete;
+  std::set<std::string> expected = complete();
   expected.erase("head_time_plasticity.csv");
   EXPECT_EQ(names_in(dump.output()), expected);
 }
@@ -93,7 +97,7 @@ TEST(Results, OfAnInterruptedRunArePartialAndLeaveEarlierOnesUntouched) {
 
   const std::vector<std::string> files = write(config, interrupted(run));
   EXPECT_EQ(files.front(), (dump.output() / "head_metrics.partial.csv").string());
-  EXPECT_EQ(names_in(dump.output()), both());
+  EXPECT_EQ(names_in(dump.output()), complete_and_partial());
   const Texts after = texts_in(dump.output());
   for (const auto& [name, text] : before) EXPECT_EQ(after.at(name), text) << name;
   EXPECT_EQ(after.at("head_metrics.partial.csv"), head_metrics_csv(std::span(run.results).first(1), config));
@@ -107,9 +111,9 @@ TEST(Results, OfACompleteRunTakeThePlaceOfPartialOnes) {
   const RunConfig config = dump.config();
   const RunResult run = run_of(config);
   write(config, interrupted(run));
-  ASSERT_EQ(names_in(dump.output()), partial);
+  ASSERT_EQ(names_in(dump.output()), partial());
   write(config, run);
-  EXPECT_EQ(names_in(dump.output()), complete);
+  EXPECT_EQ(names_in(dump.output()), complete());
 }
 
 TEST(Results, OfARunInWhichEveryHeadFailedAreRunJsonAlone) {
@@ -122,7 +126,7 @@ TEST(Results, OfARunInWhichEveryHeadFailedAreRunJsonAlone) {
   const std::vector<std::string> files = write(config, run_of(config));
   EXPECT_EQ(files, std::vector<std::string>{run_json_path(config)});
   const Texts after = texts_in(dump.output());
-  EXPECT_EQ(names_in(dump.output()), complete);
+  EXPECT_EQ(names_in(dump.output()), complete());
   for (const auto& [name, text] : before) {
     if (name == "run.json") continue;
     EXPECT_EQ(after.at(name), text) << name;

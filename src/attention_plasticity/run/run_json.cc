@@ -54,7 +54,7 @@ Json input_json(const RunPlan& plan, const RunConfig& config) {
                      {"modified", missing ? Json(nullptr) : Json(utc(time))}});
   }
   return {{"kind", "local"},
-          {"root", *config.dataset_local_root},
+          {"root", value_or_null(config.dataset_local_root)},
           {"folder", plan.layout.folder.generic_string()},
           {"revision", nullptr},
           {"commit", nullptr},

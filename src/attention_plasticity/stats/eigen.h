@@ -10,7 +10,7 @@ namespace attention_plasticity {
 
 /// Eigen splits sums by the sizes of the caches it finds, so the last digits of a product would depend on the machine.
 /// Fixed sizes (32 KiB, 512 KiB, 4 MiB) give the same bytes everywhere.
-inline const bool eigen_blocking_is_fixed = [] {
+inline const bool eigen_blocking_is_fixed = []() noexcept {
   Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 4 << 20);
   return true;
 }();

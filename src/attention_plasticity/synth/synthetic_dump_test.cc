@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/layout.h"
@@ -42,13 +43,6 @@ std::map<std::string, std::string> files_of(const fs::path& folder) {
 
 class SyntheticDump : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "synthetic_dump_XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder = name;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
   static SynthOptions small() {
     SynthOptions options;
     options.rows = 200;
@@ -57,7 +51,8 @@ class SyntheticDump : public testing::Test {
     return options;
   }
 
-  fs::path folder;
+  const TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
 };
 
 TEST_F(SyntheticDump, HoldsTheFilesOfACapture) {

@@ -3,35 +3,18 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "attention_plasticity/base/head_rows.h"
+#include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/plan.h"
 
 namespace attention_plasticity {
-
-/// For tests: a folder of its own that is gone with the object.
-class TestFolder {
- public:
-  TestFolder();
-  ~TestFolder();
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  /// Of everything in it, at any depth.
-  std::set<std::string> names() const;
-
- private:
-  std::filesystem::path path_;
-};
 
 void write_text(const std::filesystem::path& file, const std::string& text);
 std::string read_text(const std::filesystem::path& file);
@@ -57,7 +40,7 @@ class SmallDump {
   RunConfig config(Flags flags = {}) const;
 
  private:
-  TestFolder folder_;
+  TemporaryFolder folder_;
 };
 
 /// What an observer was told.

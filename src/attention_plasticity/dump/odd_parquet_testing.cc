@@ -1,4 +1,4 @@
-#include "attention_plasticity/dump/odd_parquet.h"
+#include "attention_plasticity/dump/odd_parquet_testing.h"
 
 #include <arrow/array.h>
 #include <arrow/io/file.h>
@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -25,17 +24,6 @@
 namespace attention_plasticity {
 
 namespace fs = std::filesystem;
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (fs::temp_directory_path() / "attention-plasticity-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
 
 std::shared_ptr<arrow::Array> array_of(const std::shared_ptr<arrow::DataType>& type, const std::string& json) {
   if (type->id() == arrow::Type::DICTIONARY) {

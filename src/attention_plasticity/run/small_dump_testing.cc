@@ -1,4 +1,4 @@
-#include "attention_plasticity/run/small_dump.h"
+#include "attention_plasticity/run/small_dump_testing.h"
 
 #include <unistd.h>
 
@@ -13,25 +13,6 @@
 namespace attention_plasticity {
 
 namespace fs = std::filesystem;
-
-TestFolder::TestFolder() {
-  std::string name = (fs::temp_directory_path() / "attention-plasticity-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
-  path_ = name;
-}
-
-TestFolder::~TestFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-std::set<std::string> TestFolder::names() const {
-  std::set<std::string> names;
-  for (const auto& entry : fs::recursive_directory_iterator(path_)) {
-    names.insert(entry.path().lexically_relative(path_).string());
-  }
-  return names;
-}
 
 void write_text(const fs::path& file, const std::string& text) {
   fs::create_directories(file.parent_path());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/head_rows.h"
+#include "attention_plasticity/base/temporary_folder_testing.h"
 
 namespace arrow {
 class Array;
@@ -15,21 +16,6 @@ class DataType;
 }  // namespace arrow
 
 namespace attention_plasticity {
-
-/// For tests: a folder of its own that is gone with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 enum class OddEncoding { automatic, plain, delta_and_byte_stream_split };
 

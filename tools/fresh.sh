@@ -11,7 +11,7 @@ say() { printf 'fresh: %s\n' "$*" >&2; }
 
 finish() {
   for mounted in proc dev/pts dev tmp/source; do
-    if mountpoint -q "$system/$mounted"; then "${as_root[@]}" umount "$system/$mounted" || true; fi
+    if mountpoint -q "$system/$mounted"; then "${as_root[@]}" umount --lazy "$system/$mounted" || true; fi
   done
   # Never delete through a mount that stayed.
   if ! grep -qF " $system/" /proc/mounts; then "${as_root[@]}" rm -rf "$(dirname "$system")"; fi

@@ -422,10 +422,10 @@ TEST(ModelError, IsUnknownWhenTheSecondMeasurementIsStopped) {
                                stop.request_stop();
                              }};
   const RunResult run = run_analysis(make_plan(config), config, 1, observer, stop.get_token());
-  EXPECT_EQ(notes, std::vector<std::string>{"1 head was captured on other examples than the rest; measuring it again "
-                                            "for the error of the model",
-                                            "the second measurement was cut short, so the error of the model stays "
-                                            "empty"});
+  const std::vector<std::string> expected{
+      "1 head was captured on other examples than the rest; measuring it again for the error of the model",
+      "the second measurement was cut short, so the error of the model stays empty"};
+  EXPECT_EQ(notes, expected);
   EXPECT_EQ(run.results.size(), 2U);
   EXPECT_FALSE(run.interrupted);
   EXPECT_TRUE(run.model_without_group.empty());

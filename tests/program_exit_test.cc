@@ -97,11 +97,11 @@ TEST_F(ProgramExit, HubDatasetsAreNotDownloaded) {
 TEST_F(ProgramExit, MissingOrEmptyDumpIsUnusableInput) {
   fs::create_directory(here_ / "empty");
   write_bytes(here_ / "file", "x");
-  EXPECT_NE(complaint(3, analyze_words("nowhere", {})).find("the folder nowhere does not exist"), std::string::npos);
-  EXPECT_NE(complaint(3, analyze_words("empty", {})).find("no heads in empty"), std::string::npos);
-  EXPECT_NE(complaint(3, analyze_words("file", {})).find("is not a folder"), std::string::npos);
-  EXPECT_NE(complaint(3, {"inspect", "nowhere"}).find("the folder nowhere does not exist"), std::string::npos);
-  EXPECT_NE(complaint(3, {"inspect", "empty"}).find("no heads in empty"), std::string::npos);
+  EXPECT_NE(complaint(3, analyze_words("nowhere", {})).find("nowhere: there is no such folder"), std::string::npos);
+  EXPECT_NE(complaint(3, analyze_words("empty", {})).find("empty: holds no heads"), std::string::npos);
+  EXPECT_NE(complaint(3, analyze_words("file", {})).find("file: is not a folder"), std::string::npos);
+  EXPECT_NE(complaint(3, {"inspect", "nowhere"}).find("nowhere: there is no such folder"), std::string::npos);
+  EXPECT_NE(complaint(3, {"inspect", "empty"}).find("empty: holds no heads"), std::string::npos);
 }
 
 TEST_F(ProgramExit, SelectionOfHeadsThatWereNotCapturedIsUnusableInput) {

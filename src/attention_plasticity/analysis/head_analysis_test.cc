@@ -205,8 +205,11 @@ TEST(HeadAnalysis, GivesEachHeadItsOwnPairs) {
   EXPECT_NE(value({1, 2, 0}), value({2, 2, 0}));
   options.seed = 10007;
   const double shifted = value({0, 2, 0});
+  options.seed = 379;
+  const double shifted_head = value({1, 1, 0});
   options.seed = 0;
   EXPECT_EQ(value({1, 2, 0}), shifted);  // seed + 10007 layer + 379 q_head
+  EXPECT_EQ(value({1, 2, 0}), shifted_head);
   options.seed = std::numeric_limits<std::uint64_t>::max();
   EXPECT_NE(value({1, 2, 0}), value({0, 0, 0}));  // past 2^64 and not wrapped to small numbers
 }

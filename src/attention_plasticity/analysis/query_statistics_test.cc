@@ -76,6 +76,18 @@ TEST(NoiseNormality, LeavesOutFirstComponentAndRejectsAtLevelForNormals) {
   EXPECT_GT(noise.median_ks_p, 0.1);
 }
 
+TEST(NoiseNormality, OfTwoComponentsIsThatOfTheSecond) {
+  NumpyGenerator generator(8);
+  Matrix x = random_matrix(50, 2, generator);
+  const NoiseNormality before = noise_normality(x, 64, 0.01, 0);
+  for (std::size_t i = 0; i < 50; ++i) x.row(i)[0] = i == 0 ? 1e6 : 0;
+  const NoiseNormality after = noise_normality(x, 64, 0.01, 0);
+  EXPECT_EQ(before.median_abs_skewness, after.median_abs_skewness);
+  EXPECT_EQ(before.median_ks_p, after.median_ks_p);
+  x.row(0)[1] += 100;
+  EXPECT_GT(noise_normality(x, 64, 0.01, 0).median_abs_skewness, 5);
+}
+
 TEST(NoiseNormality, CountsComponentsWithoutSpreadAsNormal) {
   const NoiseNormality noise = noise_normality(Matrix(10, 4), 64, 0.01, 0);
   EXPECT_EQ(noise.median_abs_skewness, 0);

@@ -57,8 +57,7 @@ std::vector<fs::path> sub_folders(const fs::path& folder) {
     if (entry->is_directory(ignored)) found.push_back(entry->path());
   }
   if (error) {
-    throw Error(ErrorKind::input,
-                fmt::format("cannot read the folder {}: {}; check its permissions", folder.string(), error.message()),
+    throw Error(ErrorKind::input, fmt::format("cannot be listed: {}; check its permissions", error.message()),
                 folder.string());
   }
   return found;
@@ -126,16 +125,13 @@ void require_folder(const fs::path& folder) {
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
   if (status.type() == fs::file_type::not_found) {
-    throw Error(ErrorKind::input, fmt::format("the folder {} does not exist; check the path", folder.string()),
-                folder.string());
+    throw Error(ErrorKind::input, "there is no such folder; check the path", folder.string());
   }
   if (!fs::status_known(status)) {
-    throw Error(ErrorKind::input, fmt::format("cannot read {}: {}", folder.string(), error.message()), folder.string());
+    throw Error(ErrorKind::input, fmt::format("cannot be read: {}", error.message()), folder.string());
   }
   if (!fs::is_directory(status)) {
-    throw Error(ErrorKind::input,
-                fmt::format("{} is not a folder; a dump is a folder that holds l00h00q/data.parquet and so on",
-                            folder.string()),
+    throw Error(ErrorKind::input, "is not a folder; a dump is a folder that holds l00h00q/data.parquet and so on",
                 folder.string());
   }
 }
@@ -169,13 +165,11 @@ DumpLayout find_heads(const fs::path& root, const std::string& model_dir) {
     return layout;
   }
   if (missing) {
-    throw Error(
-        ErrorKind::input,
-        fmt::format("{} has no folder {}, nor heads ({}) itself{}", root.string(), model_dir, looked_for, advice(root)),
-        root.string());
+    throw Error(ErrorKind::input,
+                fmt::format("has no folder {}, nor heads ({}) itself{}", model_dir, looked_for, advice(root)),
+                root.string());
   }
-  throw Error(ErrorKind::input, fmt::format("no heads in {} ({}){}", folder.string(), looked_for, advice(folder)),
-              folder.string());
+  throw Error(ErrorKind::input, fmt::format("holds no heads ({}){}", looked_for, advice(folder)), folder.string());
 }
 
 }  // namespace attention_plasticity

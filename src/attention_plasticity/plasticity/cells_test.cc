@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
+#include <tuple>
 
 #include "attention_plasticity/plasticity/random_rows_testing.h"
 
@@ -62,6 +64,65 @@ TEST_F(Cells, OfSingleQueryCountForDiagonalOnly) {
   ASSERT_EQ(head.times.size(), 3U);
   EXPECT_EQ(head.times[2].n_queries, 1U);
 }
+
+// Queries and pairs of three groups: without one of them, the head is what the other two make it.
+class CellsWithoutGroup : public testing::TestWithParam<std::tuple<Method, Weighting>> {};
+
+TEST_P(CellsWithoutGroup, AreThoseOfTheRest) {
+  const auto [method, weighting] = GetParam();
+  NumpyGenerator generator(6);
+  const Matrix vectors = random_matrix(60, 3, generator);
+  const Matrix differences = random_matrix(3, 30, generator);
+  std::vector<std::int64_t> bucket;
+  std::vector<double> position;
+  std::vector<std::size_t> group, pair_group;
+  for (std::size_t i = 0; i < 60; ++i) {
+    bucket.push_back(static_cast<std::int64_t>(generator.integers(3)));
+    position.push_back(100 * static_cast<double>(bucket.back()) + 100 * generator.random());
+    group.push_back(generator.integers(3));
+  }
+  for (std::size_t i = 0; i < 30; ++i) pair_group.push_back(generator.integers(3));
+  // Bucket 1 has one cell with all pairs, bucket 2 another one with the first twenty.
+  const auto cells = [&](std::int64_t query_bucket, std::optional<std::size_t> left_out) {
+    CellPairs cell{0, Matrix(), {}};
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < (query_bucket == 1 ? 30U : 20U); ++i) {
+      if (left_out != pair_group[i]) kept.push_back(i);
+    }
+    cell.differences = Matrix(3, kept.size());
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      for (std::size_t c = 0; c < 3; ++c) cell.differences.row(c)[i] = differences.row(c)[kept[i]];
+      cell.group.push_back(pair_group[kept[i]]);
+    }
+    return std::vector<CellPairs>{cell};
+  };
+  const HeadPlasticity whole = measure_plasticity(
+      {vectors, bucket, position, group, 3}, [&](std::int64_t query_bucket, double) { return cells(query_bucket, {}); },
+      method, weighting);
+  ASSERT_EQ(whole.without_group.size(), 3U);
+  for (std::size_t left_out = 0; left_out < 3; ++left_out) {
+    std::vector<std::int64_t> rest_bucket;
+    std::vector<double> rest_position;
+    std::vector<std::size_t> rows;
+    for (std::size_t i = 0; i < 60; ++i) {
+      if (group[i] != left_out) rows.push_back(i);
+    }
+    Matrix rest(rows.size(), 3);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rest_bucket.push_back(bucket[rows[i]]);
+      rest_position.push_back(position[rows[i]]);
+      for (std::size_t c = 0; c < 3; ++c) rest.row(i)[c] = vectors.row(rows[i])[c];
+    }
+    const HeadPlasticity alone = measure_plasticity(
+        {rest, rest_bucket, rest_position, {}, 0},
+        [&](std::int64_t query_bucket, double) { return cells(query_bucket, left_out); }, method, weighting);
+    EXPECT_NEAR(whole.without_group[left_out], alone.overall, 1e-13);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CellsWithoutGroup,
+                         testing::Combine(testing::Values(Method::positional, Method::full, Method::diagonal),
+                                          testing::Values(Weighting::queries, Weighting::pairs, Weighting::uniform)));
 
 TEST(CellsWithoutPairs, GiveNoValue) {
   const std::vector<std::int64_t> bucket{1, 1};

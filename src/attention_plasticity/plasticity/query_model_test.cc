@@ -119,6 +119,19 @@ TEST(QueryModel, TreatsEqualKeysAsTheMethodSays) {
   EXPECT_TRUE(std::isnan(QueryModel(Method::diagonal, x, t, rows, lines).pairs(zero).plasticity()[0]));
 }
 
+// Queries without any spread across: only the ridge 1e-12 I is left there.
+TEST(QueryModel, RidgeKeepsPositionalVarianceAboveZero) {
+  const std::vector<double> t{0, 1, 2, 3};
+  Matrix x(4, 2);
+  for (std::size_t i = 0; i < 4; ++i) x.row(i)[1] = 0.5e-6;
+  const GroupedRows rows{{0, 1, 2, 3}};
+  Matrix w(2, 1);
+  w.row(1)[0] = 3;
+  const double z = 0.5;  // 3 * 0.5e-6 / sqrt(1e-12 * 9)
+  EXPECT_NEAR(QueryModel(Method::positional, x, t, rows, GroupedLines(x, t, rows)).pairs(w).plasticity()[0],
+              4 * phi(z) * phi(-z), 1e-12);
+}
+
 TEST(QueryModel, OfOneComponentIsItsLine) {
   const std::vector<double> t{0, 1, 2, 3};
   Matrix x(4, 1);

@@ -71,6 +71,15 @@ TEST(Plan, TakesTheModelFromItsConfigJson) {
   EXPECT_EQ(plan.skipped, 16U);
 }
 
+TEST(Plan, LooksForTheConfigJsonInTheRootTooWhereHeadsLieBelow) {
+  const SmallDump dump(2, 4, 2);
+  write_text(dump.root() / "config.json", R"({"num_hidden_layers": 3})");
+  write_text(dump.root().parent_path() / "config.json", R"({"num_hidden_layers": 9, "num_attention_heads": 8})");
+  const RunConfig config =
+      dump.config({{"--dataset_local_root", dump.root().parent_path().string()}, {"--model_dir", "dump"}});
+  expect_grid(make_plan(config), 3, 8, 2);
+}
+
 TEST(Plan, PrefersTheConfigurationToTheConfigJson) {
   const SmallDump dump(2, 4, 2);
   write_text(dump.root() / "config.json",

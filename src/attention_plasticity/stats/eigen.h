@@ -10,10 +10,11 @@ namespace attention_plasticity {
 
 /// Eigen splits sums by the sizes of the caches it finds, so the last digits of a product would depend on the machine.
 /// Fixed sizes (32 KiB, 512 KiB, 4 MiB) give the same bytes everywhere.
-inline const bool eigen_blocking_is_fixed = []() noexcept {
+inline bool fix_eigen_blocking() noexcept {
   Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 4 << 20);
   return true;
-}();
+}
+inline const bool eigen_blocking_is_fixed = fix_eigen_blocking();
 
 using RowMajorMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "attention_plasticity/synth/context.h"
 #include "attention_plasticity/synth/generated_rows.h"
@@ -48,8 +49,19 @@ Json options_json(const SynthOptions& options) {
   return json;
 }
 
+// Wider matrices would make up nearly all of the file; the seed gives them back.
+constexpr std::size_t widest_matrix = 64;
+
 Json covariance_json(const HeadModel& model) {
-  return {{"eigenvalues", model.eigenvalues}, {"axes_seed", model.axes_seed}};
+  Json json{{"eigenvalues", model.eigenvalues}, {"axes_seed", model.axes_seed}};
+  if (model.dim() > widest_matrix) return json;
+  const Matrix covariance = noise_covariance(model);
+  json["matrix"] = Json::array();
+  for (std::size_t i = 0; i < covariance.rows(); ++i) {
+    const auto row = covariance.row(i);
+    json["matrix"].push_back(std::vector<double>(row.begin(), row.end()));
+  }
+  return json;
 }
 
 // NaN is written as null.

@@ -230,6 +230,24 @@ Matrix rebuilt_covariance(const json& covariance) {
   return rebuilt;
 }
 
+TEST_F(SyntheticDump, TruthHoldsTheMatrixThatItsSeedGives) {
+  SynthOptions options = small();
+  write_synthetic_dump(folder / "narrow", options);
+  const json head = json::parse(bytes_of(folder / "narrow" / "truth.json"))["heads"][3];
+  for (const char* name : {"covariance", "key_covariance"}) {
+    const Matrix rebuilt = rebuilt_covariance(head[name]);
+    ASSERT_EQ(head[name]["matrix"].size(), options.dim);
+    for (std::size_t a = 0; a < options.dim; ++a) {
+      for (std::size_t b = 0; b < options.dim; ++b) {
+        EXPECT_NEAR(head[name]["matrix"][a][b].get<double>(), rebuilt.row(a)[b], 1e-12);
+      }
+    }
+  }
+  options.dim = 65;
+  write_synthetic_dump(folder / "wide", options);
+  EXPECT_FALSE(json::parse(bytes_of(folder / "wide" / "truth.json"))["heads"][0]["covariance"].contains("matrix"));
+}
+
 // The largest deviation, in standard errors, of the rows' line and covariance from those given.
 double worst_z(const HeadRows& rows, const std::vector<double>& mean, const std::vector<double>& slope,
                const Matrix& covariance) {

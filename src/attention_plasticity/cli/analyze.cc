@@ -13,6 +13,7 @@
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/run/config_value.h"
 #include "attention_plasticity/run/config_yaml.h"
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/summary.h"
@@ -47,8 +48,8 @@ RunConfig config_of(const Arguments& arguments) {
 void print_plan(const RunPlan& plan, const RunConfig& config, int workers) {
   fmt::print("{}", config_text(config));
   fmt::print("\n# Plan\n");
-  fmt::print("# model: {}, {} layers, {} query heads, {} key heads\n", plan.model_name, plan.grid.num_layers,
-             plan.grid.num_q_heads, plan.grid.num_k_heads);
+  fmt::print("# model: {}, {} layers, {} query heads, {} key heads\n", shown_value(plan.model_name),
+             plan.grid.num_layers, plan.grid.num_q_heads, plan.grid.num_k_heads);
   fmt::print("# dump: {}\n", plan.layout.folder.string());
   fmt::print("# heads to analyse: {}; selected but not captured: {}\n", plan.tasks.size(), plan.skipped);
   fmt::print("# workers: {}\n", workers);
@@ -77,7 +78,7 @@ Verbosity verbosity_of(const Arguments& arguments, const Terminal& terminal) {
 }
 
 void print_summary(const RunPlan& plan, const RunResult& run, const std::vector<std::string>& files) {
-  fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", plan.model_name, run.results.size(),
+  fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", shown_value(plan.model_name), run.results.size(),
              run.failures.size(), plan.skipped);
   fmt::print("{}\n", summary_table(summarize(run.results)));
   fmt::print("{}\n\n", model_line(summarize_model(run.results, run.model_without_group)));

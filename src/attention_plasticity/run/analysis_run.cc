@@ -133,14 +133,32 @@ Examples all_examples(std::span<const HeadResult> results) {
   return all;
 }
 
+// The mean over heads without each group; a head with nothing left without a group drops out of that mean.
+std::vector<double> mean_over_heads(std::span<const std::vector<double>* const> without) {
+  std::vector<double> model;
+  const std::size_t groups = without.empty() ? 0 : without.front()->size();
+  for (std::size_t g = 0; g < groups; ++g) {
+    double sum = 0;
+    double heads = 0;
+    for (const std::vector<double>* head : without) {
+      if (std::isnan((*head)[g])) continue;
+      sum += (*head)[g];
+      heads += 1;
+    }
+    model.push_back(heads > 0 ? sum / heads : std::numeric_limits<double>::quiet_NaN());
+  }
+  return model;
+}
+
 // Heads share documents, so the model's error leaves the same examples out of all heads at once. Where heads were
 // captured on different examples their own groups differ from those of the union, and they are measured again.
-std::vector<double> model_without_group(const RunPlan& plan, const RunConfig& config, int workers,
-                                        std::span<const HeadResult> results, const RunObserver& observer,
-                                        const std::stop_token& stop) {
+// None when a stop was requested before that was done.
+std::optional<std::vector<double>> model_without_group(const RunPlan& plan, const RunConfig& config, int workers,
+                                                       std::span<const HeadResult> results, const RunObserver& observer,
+                                                       const std::stop_token& stop) {
   const bool examples_known = std::ranges::none_of(
       results, [](const HeadResult& result) { return has_value(result) && result.examples.empty(); });
-  if (!config.analysis.standard_errors || !examples_known) return {};
+  if (!config.analysis.standard_errors || !examples_known) return std::vector<double>{};
   const Examples examples = all_examples(results);
 
   std::vector<const std::vector<double>*> without;
@@ -163,27 +181,15 @@ std::vector<double> model_without_group(const RunPlan& plan, const RunConfig& co
                     again.size(), one ? "head was" : "heads were", one ? "it" : "them"));
     pass.run(workers, stop);
   }
+  if (pass.ended() < again.size()) return std::nullopt;
   for (const Pass::Outcome& outcome : pass.outcomes()) {
     if (!outcome.result) {
-      observer.note("the second measurement was cut short, so the error of the model stays empty");
-      return {};
+      observer.note("a file could not be read a second time, so the error of the model stays empty");
+      return std::vector<double>{};
     }
     without.push_back(&outcome.result->plasticity.without_group);
   }
-
-  std::vector<double> model;
-  const std::size_t groups = without.empty() ? 0 : without.front()->size();
-  for (std::size_t g = 0; g < groups; ++g) {
-    double sum = 0;
-    double heads = 0;
-    for (const std::vector<double>* head : without) {
-      if (std::isnan((*head)[g])) continue;
-      sum += (*head)[g];
-      heads += 1;
-    }
-    model.push_back(heads > 0 ? sum / heads : std::numeric_limits<double>::quiet_NaN());
-  }
-  return model;
+  return mean_over_heads(without);
 }
 
 }  // namespace
@@ -199,8 +205,10 @@ RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers
     if (outcome.result) run.results.push_back(std::move(*outcome.result));
     if (outcome.failure) run.failures.push_back(std::move(*outcome.failure));
   }
-  if (!run.interrupted)
-    run.model_without_group = model_without_group(plan, config, workers, run.results, observer, stop);
+  if (run.interrupted) return run;
+  auto model = model_without_group(plan, config, workers, run.results, observer, stop);
+  run.interrupted = !model;
+  if (model) run.model_without_group = std::move(*model);
   return run;
 }
 

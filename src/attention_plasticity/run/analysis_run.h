@@ -41,7 +41,7 @@ struct RunResult {
   std::vector<HeadFailure> failures;        ///< likewise
   std::vector<double> model_without_group;  ///< mean ap_overall over heads with one group of examples left out
   std::uint64_t dropped_rows = 0;           ///< by `non_finite: drop`
-  bool interrupted = false;                 ///< stopped before all heads had ended
+  bool interrupted = false;                 ///< stopped before all was measured
 };
 
 /// Reads and analyses the heads of a plan on `workers` threads. The results do not depend on their number.

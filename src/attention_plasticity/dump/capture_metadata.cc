@@ -126,4 +126,14 @@ ModelShape read_model_shape(const fs::path& folder, std::vector<std::string>& no
   return shape;
 }
 
+ModelShape find_model_shape(const fs::path& root, const fs::path& folder, std::vector<std::string>& notes) {
+  ModelShape shape = read_model_shape(folder, notes);
+  if (folder == root) return shape;
+  const ModelShape of_root = read_model_shape(root, notes);
+  if (!shape.num_layers) shape.num_layers = of_root.num_layers;
+  if (!shape.num_q_heads) shape.num_q_heads = of_root.num_q_heads;
+  if (!shape.num_k_heads) shape.num_k_heads = of_root.num_k_heads;
+  return shape;
+}
+
 }  // namespace attention_plasticity

@@ -29,4 +29,8 @@ CaptureMetadata read_capture_metadata(const std::filesystem::path& folder, std::
 /// Reads `folder/config.json`, with the same rules.
 ModelShape read_model_shape(const std::filesystem::path& folder, std::vector<std::string>& notes);
 
+/// The shape of a dump's model: from beside the heads in `folder`, and what that leaves open from the dump's `root`.
+ModelShape find_model_shape(const std::filesystem::path& root, const std::filesystem::path& folder,
+                            std::vector<std::string>& notes);
+
 }  // namespace attention_plasticity

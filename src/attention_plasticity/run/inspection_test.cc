@@ -86,6 +86,12 @@ TEST(Inspection, ReportsAFileThatCannotBeReadAndGoesOn) {
   EXPECT_EQ(found.files[2].bytes, 0U);
 }
 
+TEST(Inspection, LooksForTheConfigJsonInTheRootTooWhereHeadsLieBelow) {
+  const SmallDump dump(1, 1, 1);
+  write_text(dump.root().parent_path() / "config.json", R"({"num_hidden_layers": 9})");
+  EXPECT_EQ(inspect_dump(dump.root().parent_path(), "dump").model.num_layers, 9);
+}
+
 TEST(Inspection, HoldsTheMetadataOfTheDump) {
   const SmallDump dump(1, 1, 1);
   write_text(dump.root() / "_saver_state.json",

@@ -21,17 +21,6 @@ int one_more_than_largest(const std::set<HeadKey>& heads, int HeadKey::* member)
   return std::min(largest, std::numeric_limits<int>::max() - 1) + 1;
 }
 
-// The model's config.json stands beside the heads, or in the root of a dump that has them one level down.
-ModelShape model_shape(const fs::path& root, const fs::path& folder, std::vector<std::string>& notes) {
-  ModelShape shape = read_model_shape(folder, notes);
-  if (folder == root) return shape;
-  const ModelShape of_root = read_model_shape(root, notes);
-  if (!shape.num_layers) shape.num_layers = of_root.num_layers;
-  if (!shape.num_q_heads) shape.num_q_heads = of_root.num_q_heads;
-  if (!shape.num_k_heads) shape.num_k_heads = of_root.num_k_heads;
-  return shape;
-}
-
 ModelGrid model_grid(const RunConfig& config, const ModelShape& model, const DumpLayout& layout) {
   const auto first_known = [](std::optional<int> given, std::optional<int> of_model, int discovered) {
     return given ? *given : of_model.value_or(discovered);
@@ -149,7 +138,7 @@ RunPlan make_plan(const RunConfig& config) {
   if (plan.layout.note) plan.notes.push_back(*plan.layout.note);
 
   CaptureMetadata metadata = read_capture_metadata(plan.layout.folder, plan.notes);
-  plan.grid = model_grid(config, model_shape(root, plan.layout.folder, plan.notes), plan.layout);
+  plan.grid = model_grid(config, find_model_shape(root, plan.layout.folder, plan.notes), plan.layout);
   check_selection(config, plan.grid.num_layers, plan.grid.num_q_heads);
   plan.model_name = model_name(metadata, plan.layout);
   plan.sampling_strategy = std::move(metadata.sampling_strategy);

@@ -7,7 +7,7 @@ jobs := $(shell nproc 2>/dev/null || echo 2)
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make run             build, analyse the embedded SmolLM2 dump, say where the tables are"
+	@echo "make run             build, analyse the embedded SmolLM2 dump, show its most and least plastic heads"
 	@echo "make test            build and pass every test"
 	@echo "make build           leave the program at $(program)"
 	@echo "make check           tests under sanitizers, clang-tidy, formatting"

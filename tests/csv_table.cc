@@ -3,23 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 namespace attention_plasticity {
 namespace {
-
-std::vector<std::string> fields(const std::string& line) {
-  std::vector<std::string> result(1);
-  for (const char c : line) {
-    if (c == ',') {
-      result.emplace_back();
-    } else {
-      result.back() += c;
-    }
-  }
-  return result;
-}
 
 bool agrees(const std::string& actual, const std::string& expected, const Tolerance& tolerance) {
   if (actual == expected) return true;
@@ -30,26 +16,6 @@ bool agrees(const std::string& actual, const std::string& expected, const Tolera
 }
 
 }  // namespace
-
-CsvTable parse_csv(const std::string& text) {
-  CsvTable table;
-  std::istringstream lines(text);
-  std::string line;
-  std::getline(lines, line);
-  table.columns = fields(line);
-  while (std::getline(lines, line)) table.rows.push_back(fields(line));
-  return table;
-}
-
-std::string read_text(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  EXPECT_TRUE(stream) << file;
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-CsvTable read_csv(const std::filesystem::path& file) { return parse_csv(read_text(file)); }
 
 Tolerance column_tolerance(const std::string& column) {
   if (column == "q_resid0_ks_p" || column == "q_noise_med_ks_p") return {.relative = 1e-5};

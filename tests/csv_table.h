@@ -1,20 +1,10 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
-#include <vector>
+
+#include "attention_plasticity/study/csv_table.h"
 
 namespace attention_plasticity {
-
-/// A CSV file without quoted fields, as text.
-struct CsvTable {
-  std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;
-};
-
-CsvTable parse_csv(const std::string& text);
-CsvTable read_csv(const std::filesystem::path& file);
-std::string read_text(const std::filesystem::path& file);
 
 /// How far two figures of a column may differ: by `relative` of the expected one, or by `absolute`.
 struct Tolerance {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <stop_token>
@@ -32,9 +33,13 @@ RunResult run(const RunConfig& config) {
 
 class Golden : public testing::TestWithParam<GoldenCase> {};
 
+// Position-exact plasticity has figures of its own below, and takes most of the time.
+const Setting pooled_only{"num_triples", "0", "test"};
+
 TEST_P(Golden, FiguresHold) {
   const GoldenCase& golden = GetParam();
   std::vector<Setting> settings = golden.settings;
+  settings.push_back(pooled_only);
   settings.push_back({"dataset_local_root", (source / "examples" / golden.dump).string(), "test"});
   const RunConfig config = resolve_config(settings);
   const RunResult result = run(config);
@@ -66,6 +71,35 @@ INSTANTIATE_TEST_SUITE_P(Runs, Golden, testing::ValuesIn(cases), [](const auto& 
   return name;
 });
 
+// The columns that `other` has.
+CsvTable columns_of(const CsvTable& table, const CsvTable& other) {
+  CsvTable part{other.columns, std::vector<std::vector<std::string>>(table.rows.size())};
+  for (const std::string& column : other.columns) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(table.columns, column) - table.columns.begin());
+    for (std::size_t row = 0; row < table.rows.size(); ++row) part.rows[row].push_back(table.rows[row].at(at));
+  }
+  return part;
+}
+
+class GoldenExact : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenExact, FiguresHold) {
+  const fs::path dump = source / "examples" / GetParam();
+  const RunConfig config = resolve_config(std::vector<Setting>{{"dataset_local_root", dump.string(), "test"}});
+  const RunResult result = run(config);
+  EXPECT_TRUE(result.failures.empty());
+  const fs::path folder = source / "tests/golden" / GetParam() / "exact";
+  const CsvTable golden = read_csv(folder / "head_exact.csv");
+  expect_same_figures(columns_of(parse_csv(head_metrics_csv(result.results, config)), golden), golden,
+                      "head_metrics.csv");
+  expect_same_figures(parse_csv(distance_csv(result.results)), read_csv(folder / "head_distance_plasticity.csv"),
+                      "head_distance_plasticity.csv");
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, GoldenExact, testing::Values("minidoc-qwen3", "smollm2-135m"), [](const auto& test) {
+  return std::string(test.param, std::string_view(test.param).find('-'));
+});
+
 // results/ holds what `make sample-results` wrote; a change of the figures must come with new sample results.
 TEST(SampleResults, AreWhatTheProgramWrites) {
   const fs::path folder = source / "results/smollm2-135m";
@@ -79,6 +113,7 @@ TEST(SampleResults, AreWhatTheProgramWrites) {
   same(bucket_csv(result.results, config), "head_bucket_plasticity.csv");
   same(component_csv(result.results, config), "head_component_weights.csv");
   same(time_csv(result.results), "head_time_plasticity.csv");
+  same(distance_csv(result.results), "head_distance_plasticity.csv");
 }
 
 }  // namespace

@@ -140,8 +140,8 @@ TEST_F(ProgramBrokenHead, EachFaultIsToldInItsOwnWords) {
   write_dump(all.size() + 1);
   for (std::size_t head = 0; head < all.size(); ++head) all[head].make(head_file(here_ / "dump", all[head].side, head));
   const std::string heads = std::to_string(all.size() + 1);
-  const Outcome outcome =
-      run(analyze_words("dump", {"--max_workers", "1", "--num_q_heads", heads, "--num_k_heads", heads}));
+  const Outcome outcome = run(
+      analyze_words("dump", {"--max_workers", "1", "--num_q_heads", heads, "--num_k_heads", heads, "--rope", "none"}));
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(is_plain_text(outcome.err)) << outcome.err;
 

@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<std::string> results() {
-  return {"head_bucket_plasticity.csv", "head_component_weights.csv", "head_metrics.csv", "head_time_plasticity.csv",
-          "run.json"};
+  return {"head_bucket_plasticity.csv", "head_component_weights.csv", "head_distance_plasticity.csv",
+          "head_metrics.csv",           "head_time_plasticity.csv",   "run.json"};
 }
 
 class ProgramOutput : public ProgramTest {
@@ -54,17 +54,17 @@ TEST_F(ProgramOutput, StandardOutputGetsTableModelLineAndPaths) {
   ASSERT_GE(lines.size(), 6U) << outcome.out;
   EXPECT_EQ(lines.front(), "synthetic: 8 heads analysed, 0 failed, 0 not captured");
   for (const std::string column : {"q_R2_pos", "q_R2_scalar", "q_mae_ratio", "q_resid0_kurt", "q_noise_med_abs_skew",
-                                   "q_noise_med_abs_kurt", "q_noise_frac_ks_p_lt_alpha", "ap_overall"}) {
+                                   "q_noise_med_abs_kurt", "q_noise_frac_ks_p_lt_alpha", "ap_overall", "ap_exact"}) {
     const auto rows = lines_starting(outcome.out, column + " ");
     ASSERT_EQ(rows.size(), 1U) << column;
     EXPECT_NE(rows[0].find(" 8 "), std::string::npos) << rows[0];
   }
-  const auto model = lines_starting(outcome.out, "Plasticity of the model: 0.");
+  const auto model = lines_starting(outcome.out, "Position-exact plasticity of the model: 0.");
   ASSERT_EQ(model.size(), 1U) << outcome.out;
   for (const char* part : {" ± 0.", "(mean of 8 heads)", "% below 0.25", "% above 0.75"}) {
     EXPECT_NE(model[0].find(part), std::string::npos) << model[0];
   }
-  std::vector<std::string> paths(lines.end() - 5, lines.end());
+  std::vector<std::string> paths(lines.end() - 6, lines.end());
   std::ranges::sort(paths);
   std::vector<std::string> expected = results();
   for (std::string& path : expected) path.insert(0, "  out/");
@@ -121,7 +121,7 @@ TEST_F(ProgramOutput, RunJsonTellsOfFailedHeadsAndConfig) {
   EXPECT_EQ(json["config"]["seed"], 7);
   EXPECT_EQ(json["resources"]["workers"], 2);
   EXPECT_GT(json["resources"]["peak_rss_bytes"], 1 << 20);
-  EXPECT_EQ(json["files"].size(), 5U);
+  EXPECT_EQ(json["files"].size(), 6U);
 }
 
 TEST_F(ProgramOutput, FailedHeadLeavesTheOthersAsTheyAre) {

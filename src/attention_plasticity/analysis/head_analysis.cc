@@ -174,6 +174,30 @@ HeadPlasticity head_plasticity(const HeadId& head, const HeadRows& queries, Matr
   return measure(LocalPairSampler(queries, keys.rows, buckets, options.max_relative_distance));
 }
 
+ExactPlasticity head_exact_plasticity(const HeadId& head, const HeadRows& queries, const HeadRows& keys,
+                                      const AnalysisOptions& options, const Rotation& rotation,
+                                      const ExampleGroups& groups) {
+  const ExactSettings settings{rotation, options.vectors, options.sliding_window_unit, options.num_triples,
+                               options.empirical_queries};
+  return measure_exact_plasticity(queries, keys, settings, groups.of(queries.example), groups.count(),
+                                  NumpyGenerator(head_seed(options.seed, head) + 1));
+}
+
+// Files of one run must fit each other.
+void check_widths(const HeadId& head, std::size_t queries, std::size_t keys, const Rotation* rotation) {
+  if (queries != keys) {
+    throw Error(ErrorKind::input,
+                fmt::format("q vectors have {} components, k vectors {} (layer {}, q_head {}, k_head {}); both files "
+                            "must come from the same model",
+                            queries, keys, head.layer, head.q_head, head.k_head));
+  }
+  if (rotation != nullptr && rotation->dim() > queries) {
+    throw Error(ErrorKind::input, fmt::format("the rotation turns {} components, but the vectors have {}; the file "
+                                              "must come from the model that the rotation is of",
+                                              rotation->dim(), queries));
+  }
+}
+
 }  // namespace
 
 PreparedKeys prepare_keys(HeadRows keys, const AnalysisOptions& options) {
@@ -183,14 +207,9 @@ PreparedKeys prepare_keys(HeadRows keys, const AnalysisOptions& options) {
 }
 
 HeadResult analyze_head(const HeadId& head, HeadRows captured_queries, const PreparedKeys& keys,
-                        const AnalysisOptions& options, std::span<const std::uint64_t> jackknife_examples) {
+                        const AnalysisOptions& options, const HeadContext& context) {
   check(captured_queries, "queries");
-  if (captured_queries.width != keys.rows.width) {
-    throw Error(ErrorKind::input,
-                fmt::format("q vectors have {} components, k vectors {} (layer {}, q_head {}, k_head {}); both files "
-                            "must come from the same model",
-                            captured_queries.width, keys.rows.width, head.layer, head.q_head, head.k_head));
-  }
+  check_widths(head, captured_queries.width, keys.rows.width, context.rotation);
   const HeadRows queries = subsample(std::move(captured_queries), options, first_own_query_example);
   HeadResult result;
   result.head = head;
@@ -216,17 +235,22 @@ HeadResult analyze_head(const HeadId& head, HeadRows captured_queries, const Pre
   result.noise = noise_normality(x, options.normality_max_dims, options.p_alpha, options.seed);
 
   std::vector<std::uint64_t> examples = distinct_examples(queries.example, keys.rows.example);
-  const bool own_groups = jackknife_examples.empty();
+  const bool own_groups = context.jackknife_examples.empty();
   const ExampleGroups groups =
-      options.standard_errors ? ExampleGroups(own_groups ? examples : jackknife_examples) : ExampleGroups();
+      options.standard_errors ? ExampleGroups(own_groups ? examples : context.jackknife_examples) : ExampleGroups();
   result.plasticity = head_plasticity(head, queries, std::move(x), keys, options, rotation, groups);
   if (own_groups) result.plasticity_error = jackknife_error(result.plasticity.without_group);
+  if (context.rotation != nullptr && options.num_triples > 0) {
+    result.exact = head_exact_plasticity(head, queries, keys.rows, options, *context.rotation, groups);
+    if (own_groups) result.exact_error = jackknife_error(result.exact->without_group);
+  }
   if (examples.back() < first_own_query_example) result.examples = std::move(examples);
   return result;
 }
 
-HeadResult analyze_head(const HeadId& head, HeadRows queries, HeadRows keys, const AnalysisOptions& options) {
-  return analyze_head(head, std::move(queries), prepare_keys(std::move(keys), options), options);
+HeadResult analyze_head(const HeadId& head, HeadRows queries, HeadRows keys, const AnalysisOptions& options,
+                        const HeadContext& context) {
+  return analyze_head(head, std::move(queries), prepare_keys(std::move(keys), options), options, context);
 }
 
 }  // namespace attention_plasticity

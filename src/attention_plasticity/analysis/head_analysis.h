@@ -19,18 +19,26 @@ struct PreparedKeys {
 /// Orientation and subsampling. The keys must not be empty.
 PreparedKeys prepare_keys(HeadRows keys, const AnalysisOptions& options);
 
+/// What is known of a head beside its rows.
+struct HeadContext {
+  /// How the head's layer turns queries and keys; null: unknown, and position-exact plasticity is not measured.
+  const Rotation* rotation = nullptr;
+  /// When not empty, the examples (ascending; a superset of the head's) whose groups are left out in turn in the
+  /// `without_group` of a result; otherwise they are the head's own. A head's standard errors are of its own examples
+  /// only, and NaN otherwise.
+  std::span<const std::uint64_t> jackknife_examples = {};
+};
+
 /// The whole analysis of one head (docs/method.md): orientation, regression on position, rotation, normality, component
-/// weights, plasticity and its standard error.
+/// weights, plasticity, position-exact plasticity and their standard errors.
 ///
-/// `jackknife_examples`, when not empty, names the examples (ascending; a superset of the head's) whose groups are left
-/// out in turn in `plasticity.without_group`; otherwise they are the head's own. The head's standard error is of the
-/// head's own only, and NaN otherwise.
-///
-/// Throws Error(input) when there are no rows, columns differ in length, or queries and keys differ in width.
+/// Throws Error(input) when there are no rows, columns differ in length, queries and keys differ in width, or a
+/// rotation turns more components than they have.
 HeadResult analyze_head(const HeadId& head, HeadRows queries, const PreparedKeys& keys, const AnalysisOptions& options,
-                        std::span<const std::uint64_t> jackknife_examples = {});
+                        const HeadContext& context = {});
 
 /// For a single head.
-HeadResult analyze_head(const HeadId& head, HeadRows queries, HeadRows keys, const AnalysisOptions& options);
+HeadResult analyze_head(const HeadId& head, HeadRows queries, HeadRows keys, const AnalysisOptions& options,
+                        const HeadContext& context = {});
 
 }  // namespace attention_plasticity

@@ -19,6 +19,9 @@ struct AnalysisOptions {
   double p_alpha = 0.01;                                   ///< level of that test, in (0, 1)
   std::size_t num_pairs_per_bucket = 256;                  ///< key pairs drawn for a cell, >= 1
   double max_relative_distance = 0.05;                     ///< reach of the local sampler, in (0, 1]
+  Vectors vectors = Vectors::post;                         ///< when the vectors were captured
+  std::size_t num_triples = 4096;                          ///< of position-exact plasticity; 0: it is not measured
+  std::size_t empirical_queries = 1024;                    ///< of its model-free check; 0: none
   std::uint64_t seed = 0;
   bool standard_errors = true;
   /// R² of a component without spread: 0, or 1 as the Python toolkit has it.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attention_plasticity/plasticity/cells.h"
+#include "attention_plasticity/plasticity/exact.h"
 
 namespace attention_plasticity {
 
@@ -60,6 +61,8 @@ struct HeadResult {
 
   HeadPlasticity plasticity;
   double plasticity_error = std::numeric_limits<double>::quiet_NaN();  ///< standard error of plasticity.overall
+  std::optional<ExactPlasticity> exact;                                ///< none without a rotation to follow
+  double exact_error = std::numeric_limits<double>::quiet_NaN();       ///< standard error of exact->overall
   std::vector<std::uint64_t> examples;  ///< of queries and keys, ascending; empty where a file does not name them
 };
 

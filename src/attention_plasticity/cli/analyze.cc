@@ -1,8 +1,13 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/cli/commands.h"
@@ -15,8 +20,12 @@
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/config_value.h"
 #include "attention_plasticity/run/config_yaml.h"
+#include "attention_plasticity/run/csv.h"
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/summary.h"
+#include "attention_plasticity/study/head_labels.h"
+#include "attention_plasticity/study/head_metrics.h"
+#include "attention_plasticity/study/head_ranking.h"
 
 namespace attention_plasticity {
 namespace {
@@ -26,6 +35,7 @@ std::string value_name(const ConfigField& field) {
   if (field.type == "integer" || field.type == "number") return "N";
   if (field.type == "indices") return "LIST";
   if (field.type == "size") return "SIZE";
+  if (field.type == "mapping") return "JSON";
   if (field.type.starts_with("one of ")) return std::string(field.type.substr(7));
   return "TEXT";
 }
@@ -45,6 +55,23 @@ RunConfig config_of(const Arguments& arguments) {
   return resolve_config(settings);
 }
 
+// Each rotation with the layers that have it; widths that no footer tells are left out.
+void print_rotation(const RunPlan& plan) {
+  if (!plan.rotation) {
+    fmt::print("# rotation: not known\n");
+    return;
+  }
+  std::map<std::string, std::set<int>> layers;
+  for (const HeadTask& task : plan.tasks) {
+    if (task.width == 0) continue;
+    layers[described(plan.rotation->layer(task.head.layer, task.width), task.width)].insert(task.head.layer);
+  }
+  for (const auto& [rotation, having] : layers) {
+    fmt::print("# rotation: {}{}\n", rotation,
+               layers.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(having, ", ")));
+  }
+}
+
 void print_plan(const RunPlan& plan, const RunConfig& config, int workers) {
   fmt::print("{}", config_text(config));
   fmt::print("\n# Plan\n");
@@ -52,11 +79,12 @@ void print_plan(const RunPlan& plan, const RunConfig& config, int workers) {
              plan.grid.num_layers, plan.grid.num_q_heads, plan.grid.num_k_heads);
   fmt::print("# dump: {}\n", plan.layout.folder.string());
   fmt::print("# heads to analyse: {}; selected but not captured: {}\n", plan.tasks.size(), plan.skipped);
+  if (config.analysis.num_triples > 0) print_rotation(plan);
   fmt::print("# workers: {}\n", workers);
   std::uint64_t largest = 0;
   for (const HeadTask& task : plan.tasks) largest = std::max(largest, task.query_bytes + task.key_bytes);
   fmt::print("# memory for the largest head: about {:.1f} MiB\n", static_cast<double>(largest) / (1 << 20));
-  for (const std::string& path : result_paths(config)) fmt::print("# writes: {}\n", path);
+  for (const std::string& path : result_paths(plan, config)) fmt::print("# writes: {}\n", path);
 }
 
 std::string head_line(const HeadEvent& event) {
@@ -65,8 +93,9 @@ std::string head_line(const HeadEvent& event) {
   if (event.failure != nullptr) {
     return fmt::format("{} failed: {}: {}", head, event.failure->file, event.failure->message);
   }
-  const double value = event.result->plasticity.overall;
-  const double error = event.result->plasticity_error;
+  const bool exact = event.result->exact.has_value();
+  const double value = exact ? event.result->exact->overall : event.result->plasticity.overall;
+  const double error = exact ? event.result->exact_error : event.result->plasticity_error;
   if (std::isnan(value)) return head + ": no key pairs, so no plasticity";
   return fmt::format("{}: plasticity {:.4f}{}", head, value, std::isnan(error) ? "" : fmt::format(" ± {:.4f}", error));
 }
@@ -77,11 +106,45 @@ Verbosity verbosity_of(const Arguments& arguments, const Terminal& terminal) {
   return Verbosity::bar;
 }
 
-void print_summary(const RunPlan& plan, const RunResult& run, const std::vector<std::string>& files) {
+std::string model_line(const RunResult& run) {
+  if (has_exact(run.results)) {
+    return model_line("Position-exact plasticity",
+                      summarize_model("ap_exact", run.results, run.model_without_group.exact));
+  }
+  return model_line("Plasticity", summarize_model("ap_overall", run.results, run.model_without_group.overall));
+}
+
+// What is known of the heads from elsewhere: the file given, or the head_labels.csv that lies in the dump.
+std::optional<HeadLabels> find_labels(const Arguments& arguments, const RunPlan& plan) {
+  if (const auto given = arguments.value("labels")) return read_head_labels(*given);
+  const std::filesystem::path found = plan.layout.folder / "head_labels.csv";
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(found, unknown)) return std::nullopt;
+  try {
+    return read_head_labels(found);
+  } catch (const Error& error) {
+    tell(fmt::format("{}: {}: ignored\n", found.string(), error.what()));
+    return std::nullopt;
+  }
+}
+
+void print_extremes(std::size_t heads, const std::string& metrics_file, const std::optional<HeadLabels>& labels) {
+  constexpr std::size_t count = 5;
+  const std::string table =
+      ranking_table(read_head_metrics(metrics_file), "ap_exact", count, labels ? &*labels : nullptr);
+  if (table.empty()) return;
+  fmt::print("Heads by ap_exact{}{}:\n\n{}\n",
+             heads > 2 * count ? fmt::format(", the {} most and the {} least plastic", count, count) : "",
+             labels ? fmt::format(", beside {}", labels->file) : "", table);
+}
+
+void print_summary(const RunPlan& plan, const RunResult& run, const std::vector<std::string>& files,
+                   const std::optional<HeadLabels>& labels) {
   fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", shown_value(plan.model_name), run.results.size(),
              run.failures.size(), plan.skipped);
   fmt::print("{}\n", summary_table(summarize(run.results)));
-  fmt::print("{}\n\n", model_line(summarize_model(run.results, run.model_without_group)));
+  fmt::print("{}\n\n", model_line(run));
+  if (has_exact(run.results)) print_extremes(run.results.size(), files.front(), labels);
   fmt::print("Written:\n");
   for (const std::string& file : files) fmt::print("  {}\n", file);
 }
@@ -94,6 +157,8 @@ Command analyze_command() {
       {"config", "FILE", "YAML file with any of the fields below; flags win over it"},
       {"dry_run", "", "print the resolved configuration and the plan, and stop"},
       {"quiet", "", "print failures only"},
+      {"labels", "FILE",
+       "known roles of heads to print beside the most and least plastic ones (default: head_labels.csv in the dump)"},
       {"progress", "", "redraw a progress bar on a terminal (default true); --no-progress: a line for each head"},
   };
   for (const ConfigField& field : config_fields()) {
@@ -117,7 +182,8 @@ int run_analyze(const Arguments& arguments) {
     print_plan(plan, config, workers);
     return 0;
   }
-  check_outputs(config);
+  check_outputs(plan, config);
+  const std::optional<HeadLabels> labels = find_labels(arguments, plan);
 
   const Terminal terminal = Terminal::of_standard_error();
   const Verbosity verbosity = verbosity_of(arguments, terminal);
@@ -154,7 +220,7 @@ int run_analyze(const Arguments& arguments) {
   if (run.results.empty()) {
     throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
   }
-  if (verbosity != Verbosity::quiet) print_summary(plan, run, files);
+  if (verbosity != Verbosity::quiet) print_summary(plan, run, files, labels);
   return run.failures.empty() ? 0 : some_heads_failed;
 }
 

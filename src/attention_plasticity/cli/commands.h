@@ -22,7 +22,13 @@ int run_analyze(const Arguments& arguments);
 Command inspect_command();
 int run_inspect(const Arguments& arguments);
 
+Command plan_command();
+int run_plan(const Arguments& arguments);
+
 Command synth_command();
 int run_synth(const Arguments& arguments);
+
+Command validate_command();
+int run_validate(const Arguments& arguments);
 
 }  // namespace attention_plasticity

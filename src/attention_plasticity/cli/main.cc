@@ -17,9 +17,9 @@ namespace attention_plasticity {
 namespace {
 
 constexpr std::array subcommands{
-    Subcommand{analyze_command, run_analyze},
-    Subcommand{inspect_command, run_inspect},
-    Subcommand{synth_command, run_synth},
+    Subcommand{analyze_command, run_analyze},   Subcommand{inspect_command, run_inspect},
+    Subcommand{plan_command, run_plan},         Subcommand{synth_command, run_synth},
+    Subcommand{validate_command, run_validate},
 };
 
 std::string overview() {

@@ -27,9 +27,10 @@ class Pass {
     std::optional<HeadFailure> failure;
   };
 
-  Pass(std::span<const HeadTask> tasks, const RunConfig& config, const RunObserver& observer,
-       std::span<const std::uint64_t> jackknife_examples = {})
+  Pass(std::span<const HeadTask> tasks, const std::optional<DumpRotation>& rotation, const RunConfig& config,
+       const RunObserver& observer, std::span<const std::uint64_t> jackknife_examples = {})
       : tasks_(tasks),
+        rotation_(rotation),
         config_(config),
         observer_(observer),
         jackknife_examples_(jackknife_examples),
@@ -90,8 +91,11 @@ class Pass {
     };
     try {
       if (key_failure) std::rethrow_exception(key_failure);
-      outcome.result =
-          analyze_head(task.head, read(task.query_file, Side::query), *keys, config_.analysis, jackknife_examples_);
+      HeadRows queries = read(task.query_file, Side::query);
+      std::optional<LayerRotation> layer;
+      if (rotation_) layer = rotation_->layer(task.head.layer, queries.width);
+      outcome.result = analyze_head(task.head, std::move(queries), *keys, config_.analysis,
+                                    {layer ? &layer->rotation : nullptr, jackknife_examples_});
     } catch (const Error& error) {
       fail(error.file().empty() ? task.query_file.string() : error.file(), error.what());
     } catch (const std::bad_alloc&) {
@@ -108,6 +112,7 @@ class Pass {
   }
 
   std::span<const HeadTask> tasks_;
+  const std::optional<DumpRotation>& rotation_;
   const RunConfig& config_;
   const RunObserver& observer_;
   std::span<const std::uint64_t> jackknife_examples_;
@@ -120,7 +125,8 @@ class Pass {
   bool said_no_query_examples_ = false;
 };
 
-bool has_value(const HeadResult& result) { return !std::isnan(result.plasticity.overall); }
+bool has_exact(const HeadResult& result) { return result.exact && !std::isnan(result.exact->overall); }
+bool has_value(const HeadResult& result) { return !std::isnan(result.plasticity.overall) || has_exact(result); }
 
 Examples all_examples(std::span<const HeadResult> results) {
   Examples all;
@@ -150,29 +156,39 @@ std::vector<double> mean_over_heads(std::span<const std::vector<double>* const> 
   return model;
 }
 
+ModelWithoutGroup means_over_heads(std::span<const HeadResult* const> heads) {
+  std::vector<const std::vector<double>*> overall;
+  std::vector<const std::vector<double>*> exact;
+  for (const HeadResult* head : heads) {
+    if (!std::isnan(head->plasticity.overall)) overall.push_back(&head->plasticity.without_group);
+    if (has_exact(*head)) exact.push_back(&head->exact->without_group);
+  }
+  return {mean_over_heads(overall), mean_over_heads(exact)};
+}
+
 // Heads share documents, so the model's error leaves the same examples out of all heads at once. Where heads were
 // captured on different examples their own groups differ from those of the union, and they are measured again.
 // None when a stop was requested before that was done.
-std::optional<std::vector<double>> model_without_group(const RunPlan& plan, const RunConfig& config, int workers,
-                                                       std::span<const HeadResult> results, const RunObserver& observer,
-                                                       const std::stop_token& stop) {
+std::optional<ModelWithoutGroup> model_without_group(const RunPlan& plan, const RunConfig& config, int workers,
+                                                     std::span<const HeadResult> results, const RunObserver& observer,
+                                                     const std::stop_token& stop) {
   const bool examples_known = std::ranges::none_of(
       results, [](const HeadResult& result) { return has_value(result) && result.examples.empty(); });
-  if (!config.analysis.standard_errors || !examples_known) return std::vector<double>{};
+  if (!config.analysis.standard_errors || !examples_known) return ModelWithoutGroup{};
   const Examples examples = all_examples(results);
 
-  std::vector<const std::vector<double>*> without;
+  std::vector<const HeadResult*> measured;
   std::vector<HeadTask> again;
   for (const HeadResult& result : results) {
     if (!has_value(result)) continue;
     if (result.examples == examples) {
-      without.push_back(&result.plasticity.without_group);
+      measured.push_back(&result);
     } else {
       again.push_back(*std::ranges::find(plan.tasks, result.head, &HeadTask::head));
     }
   }
   const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
-  Pass pass(again, config, silent, examples);
+  Pass pass(again, plan.rotation, config, silent, examples);
   if (!again.empty()) {
     const bool one = again.size() == 1;
     observer.note(
@@ -185,18 +201,18 @@ std::optional<std::vector<double>> model_without_group(const RunPlan& plan, cons
   for (const Pass::Outcome& outcome : pass.outcomes()) {
     if (!outcome.result) {
       observer.note("a file could not be read a second time, so the error of the model stays empty");
-      return std::vector<double>{};
+      return ModelWithoutGroup{};
     }
-    without.push_back(&outcome.result->plasticity.without_group);
+    measured.push_back(&*outcome.result);
   }
-  return mean_over_heads(without);
+  return means_over_heads(measured);
 }
 
 }  // namespace
 
 RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers, const RunObserver& observer,
                        const std::stop_token& stop) {
-  Pass pass(plan.tasks, config, observer);
+  Pass pass(plan.tasks, plan.rotation, config, observer);
   pass.run(workers, stop);
   RunResult run;
   run.interrupted = pass.ended() < plan.tasks.size();

@@ -36,12 +36,18 @@ struct RunObserver {
   std::function<void(const std::string&)> note;  ///< one line for the user
 };
 
+/// Means over all heads with one group of examples left out, for each group; none when they are not known.
+struct ModelWithoutGroup {
+  std::vector<double> overall;  ///< of ap_overall
+  std::vector<double> exact;    ///< of ap_exact
+};
+
 struct RunResult {
-  std::vector<HeadResult> results;          ///< by (layer, q_head)
-  std::vector<HeadFailure> failures;        ///< likewise
-  std::vector<double> model_without_group;  ///< mean ap_overall over heads with one group of examples left out
-  std::uint64_t dropped_rows = 0;           ///< by `non_finite: drop`
-  bool interrupted = false;                 ///< stopped before all was measured
+  std::vector<HeadResult> results;    ///< by (layer, q_head)
+  std::vector<HeadFailure> failures;  ///< likewise
+  ModelWithoutGroup model_without_group;
+  std::uint64_t dropped_rows = 0;  ///< by `non_finite: drop`
+  bool interrupted = false;        ///< stopped before all was measured
 };
 
 /// Reads and analyses the heads of a plan on `workers` threads. The results do not depend on their number.

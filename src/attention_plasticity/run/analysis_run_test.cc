@@ -34,7 +34,7 @@ std::vector<HeadId> heads_of(const auto& outcomes) {
 
 std::vector<std::string> tables_of(const RunResult& run, const RunConfig& config) {
   return {head_metrics_csv(run.results, config), bucket_csv(run.results, config), component_csv(run.results, config),
-          time_csv(run.results)};
+          time_csv(run.results), distance_csv(run.results)};
 }
 
 // The first fields of each row, which are whole numbers.
@@ -74,23 +74,26 @@ TEST(AnalysisRun, GivesTheSameBytesForAnyNumberOfWorkers) {
   const SmallDump dump(3, 4, 2);
   dump.write(Side::query, 1, 2, small_rows(100, {3, 4, 5, 6, 7}));
   write_text(dump.file(Side::query, 2, 1), "not parquet");
-  const RunConfig config = dump.config({{"--memory_limit", "40000"}});
+  const RunConfig config =
+      dump.config({{"--memory_limit", "40000"}, {"--num_triples", "300"}, {"--rope_theta", "10000"}});
   const RunResult one = run_of(config, 1);
   ASSERT_EQ(one.results.size(), 11U);
-  ASSERT_EQ(one.model_without_group.size(), 8U);
+  ASSERT_EQ(one.model_without_group.overall.size(), 8U);
+  ASSERT_EQ(one.model_without_group.exact.size(), 8U);
   for (const int workers : {2, 7}) {
     const RunResult more = run_of(config, workers);
     EXPECT_EQ(tables_of(more, config), tables_of(one, config)) << workers << " workers";
-    EXPECT_EQ(more.model_without_group, one.model_without_group) << workers << " workers";
+    EXPECT_EQ(more.model_without_group.overall, one.model_without_group.overall) << workers << " workers";
+    EXPECT_EQ(more.model_without_group.exact, one.model_without_group.exact) << workers << " workers";
     EXPECT_EQ(heads_of(more.failures), heads_of(one.failures)) << workers << " workers";
   }
 }
 
 TEST(AnalysisRun, SortsTheRowsOfEveryTable) {
   const SmallDump dump(3, 4, 2);
-  const RunConfig config = dump.config();
+  const RunConfig config = dump.config({{"--num_triples", "50"}, {"--rope", "none"}});
   const std::vector<std::string> tables = tables_of(run_of(config, 7), config);
-  const std::vector<std::size_t> key_fields{3, 5, 4, 4};
+  const std::vector<std::size_t> key_fields{3, 5, 4, 4, 5};
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const auto rows = keys_of_rows(tables[i], key_fields[i]);
     EXPECT_GE(rows.size(), 12U);
@@ -243,7 +246,7 @@ TEST(MissingExamples, LeavePlasticityEmptyAndAreNotedOnce) {
   for (const HeadResult& result : run.results) EXPECT_TRUE(std::isnan(result.plasticity.overall));
   ASSERT_EQ(observed.notes.size(), 1U);
   EXPECT_TRUE(contains(observed.notes[0], "no key pairs can be formed")) << observed.notes[0];
-  EXPECT_TRUE(run.model_without_group.empty());
+  EXPECT_TRUE(run.model_without_group.overall.empty());
   EXPECT_TRUE(head_metrics_csv(run.results, config).ends_with(",,\n"));
 }
 
@@ -258,7 +261,7 @@ TEST(MissingExamples, OfQueriesAloneDoNotHinderKeyPairs) {
   EXPECT_FALSE(contains(observed.notes[0], "no key pairs")) << observed.notes[0];
   EXPECT_TRUE(contains(observed.notes[0], "l00h00q")) << observed.notes[0];
   // Which documents these queries share with the other head is not known, so neither is the model's error.
-  EXPECT_TRUE(run.model_without_group.empty());
+  EXPECT_TRUE(run.model_without_group.overall.empty());
 }
 
 TEST(StoppedRun, KeepsTheHeadsThatHadEnded) {
@@ -274,7 +277,7 @@ TEST(StoppedRun, KeepsTheHeadsThatHadEnded) {
   EXPECT_TRUE(run.interrupted);
   EXPECT_EQ(heads_of(run.results), (std::vector<HeadId>{{0, 0, 0}, {0, 2, 1}}));
   EXPECT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}}));
-  EXPECT_TRUE(run.model_without_group.empty());
+  EXPECT_TRUE(run.model_without_group.overall.empty());
 }
 
 TEST(StoppedRun, LosesNoHeadThatAnyWorkerEnded) {
@@ -337,8 +340,9 @@ TEST(ModelError, IsTheJackknifeOfTheMeanOverHeadsThatShareTheirExamples) {
     ASSERT_EQ(result.plasticity.without_group.size(), 6U);
     heads.push_back(result.plasticity.without_group);
   }
-  expect_near(run.model_without_group, mean_over_heads(heads));
-  EXPECT_NEAR(summarize_model(run.results, run.model_without_group).error, error_of(mean_over_heads(heads)), 1e-14);
+  expect_near(run.model_without_group.overall, mean_over_heads(heads));
+  EXPECT_NEAR(summarize_model("ap_overall", run.results, run.model_without_group.overall).error,
+              error_of(mean_over_heads(heads)), 1e-14);
   EXPECT_TRUE(observed.notes.empty());
 }
 
@@ -351,7 +355,8 @@ std::vector<std::vector<double>> measured_over(const SmallDump& dump, const RunR
     const PreparedKeys keys =
         prepare_keys(read_head_file(dump.file(Side::key, head.layer, head.k_head), Side::key).rows, config.analysis);
     HeadRows queries = read_head_file(dump.file(Side::query, head.layer, head.q_head), Side::query).rows;
-    heads.push_back(analyze_head(head, std::move(queries), keys, config.analysis, examples).plasticity.without_group);
+    heads.push_back(
+        analyze_head(head, std::move(queries), keys, config.analysis, {nullptr, examples}).plasticity.without_group);
   }
   return heads;
 }
@@ -371,8 +376,9 @@ TEST(ModelError, LeavesTheSameDocumentsOutOfHeadsWithDifferentExamples) {
     const auto heads = measured_over(dump, run, config, {1, 2, 3, 4, 5, 6, 7, 8, 9});
     ASSERT_EQ(heads.size(), 3U);
     ASSERT_EQ(heads.front().size(), 9U);
-    expect_near(run.model_without_group, mean_over_heads(heads));
-    EXPECT_NEAR(summarize_model(run.results, run.model_without_group).error, error_of(mean_over_heads(heads)), 1e-14);
+    expect_near(run.model_without_group.overall, mean_over_heads(heads));
+    EXPECT_NEAR(summarize_model("ap_overall", run.results, run.model_without_group.overall).error,
+                error_of(mean_over_heads(heads)), 1e-14);
     EXPECT_EQ(observed.notes, std::vector<std::string>{"2 heads were captured on other examples than the rest; "
                                                        "measuring them again for the error of the model"});
     // The second measurement is not reported as heads that ended.
@@ -394,20 +400,20 @@ TEST(ModelError, DoesNotMindExamplesOfHeadsWithoutAValue) {
   const RunResult run = run_of(dump.config(), 1, observed);
   ASSERT_EQ(run.results.size(), 2U);
   EXPECT_TRUE(std::isnan(run.results[1].plasticity.overall));
-  EXPECT_EQ(run.model_without_group, run.results[0].plasticity.without_group);
+  EXPECT_EQ(run.model_without_group.overall, run.results[0].plasticity.without_group);
   EXPECT_TRUE(observed.notes.empty());
 }
 
 TEST(ModelError, IsUnknownWithFewerThanThreeExamplesOrWithoutStandardErrors) {
   const SmallDump dump(1, 1, 1);
   const RunResult off = run_of(dump.config({{"--standard_errors", "false"}}));
-  EXPECT_TRUE(off.model_without_group.empty());
+  EXPECT_TRUE(off.model_without_group.overall.empty());
   dump.write(Side::query, 0, 0, small_rows(1, {1, 2}));
   dump.write(Side::key, 0, 0, small_rows(2, {1, 2}));
   const RunResult few = run_of(dump.config());
   EXPECT_FALSE(std::isnan(few.results.at(0).plasticity.overall));
   EXPECT_TRUE(std::isnan(few.results.at(0).plasticity_error));
-  EXPECT_TRUE(few.model_without_group.empty());
+  EXPECT_TRUE(few.model_without_group.overall.empty());
 }
 
 TEST(ModelError, StopDuringTheSecondMeasurementInterruptsTheRun) {
@@ -427,7 +433,7 @@ TEST(ModelError, StopDuringTheSecondMeasurementInterruptsTheRun) {
   EXPECT_EQ(notes, expected);
   EXPECT_EQ(run.results.size(), 2U);
   EXPECT_TRUE(run.interrupted);
-  EXPECT_TRUE(run.model_without_group.empty());
+  EXPECT_TRUE(run.model_without_group.overall.empty());
 }
 
 }  // namespace

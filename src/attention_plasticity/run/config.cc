@@ -35,7 +35,7 @@ struct Requirement {
 constexpr std::array python_requirements{
     Requirement{"method", "diagonal"},       Requirement{"sampler", "bucket"},
     Requirement{"weighting", "uniform"},     Requirement{"sliding_window_unit", "buckets"},
-    Requirement{"standard_errors", "false"},
+    Requirement{"standard_errors", "false"}, Requirement{"num_triples", "0"},
 };
 
 bool is_flag(const Setting& setting) { return setting.where.starts_with("--"); }
@@ -97,11 +97,14 @@ void apply_python_compat(RunConfig& config, const GivenFields& given) {
              fmt::format("{} contradicts compat python ({}), which means {}", value, compat.where, required.value));
     }
   }
-  if (const Given* setting = find_given(given, "time_csv")) {
-    refuse(setting->place, fmt::format("contradicts compat python ({}), which has no such file", compat.where));
+  for (const std::string_view field : {"time_csv", "distance_csv"}) {
+    if (const Given* setting = find_given(given, field)) {
+      refuse(setting->place, fmt::format("contradicts compat python ({}), which has no such file", compat.where));
+    }
   }
   config.analysis.constant_component_fits = true;
   config.time_csv.clear();
+  config.distance_csv.clear();
 }
 
 void check_head_groups(const RunConfig& config, const GivenFields& given) {
@@ -138,7 +141,8 @@ void check_explicit_selection(const RunConfig& config, const GivenFields& given)
 void move_outputs(RunConfig& config) {
   if (!config.output_dir) return;
   const std::filesystem::path folder = *config.output_dir;
-  for (std::string* file : {&config.output_csv, &config.bucket_csv, &config.component_csv, &config.time_csv}) {
+  for (std::string* file :
+       {&config.output_csv, &config.bucket_csv, &config.component_csv, &config.time_csv, &config.distance_csv}) {
     if (!file->empty()) *file = (folder / *file).string();
   }
 }
@@ -163,8 +167,8 @@ void refuse_shared_output(const Output& first, const Output& second, const Given
 
 void check_outputs_differ(const RunConfig& config, const GivenFields& given) {
   const std::array outputs{Output{"run.json", run_json_path(config)}, Output{"output_csv", config.output_csv},
-                           Output{"bucket_csv", config.bucket_csv}, Output{"component_csv", config.component_csv},
-                           Output{"time_csv", config.time_csv}};
+                           Output{"bucket_csv", config.bucket_csv},   Output{"component_csv", config.component_csv},
+                           Output{"time_csv", config.time_csv},       Output{"distance_csv", config.distance_csv}};
   std::map<std::filesystem::path, const Output*> taken;
   for (const Output& output : outputs) {
     if (output.file.empty()) continue;

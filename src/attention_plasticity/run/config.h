@@ -8,11 +8,15 @@
 #include <vector>
 
 #include "attention_plasticity/analysis/options.h"
+#include "attention_plasticity/rotary/rotation.h"
 
 namespace attention_plasticity {
 
 enum class NonFinite { error, drop };
 enum class Compat { none, python };
+/// Where the rotation of position-exact plasticity comes from: the `rope_*` settings, else `rope_config`, else a
+/// config.json in the dump; or there is none, R = I.
+enum class Rope { automatic, none };
 
 /// A run as resolved from a YAML file and flags. Field by field in docs/configuration.md.
 struct RunConfig {
@@ -34,12 +38,21 @@ struct RunConfig {
   Compat compat = Compat::none;
   AnalysisOptions analysis;
 
+  // The rotation
+  Rope rope = Rope::automatic;
+  std::optional<std::string> rope_config;  ///< a model's config.json
+  std::optional<double> rope_theta;
+  std::optional<int> rope_dim;
+  std::optional<RotaryLayout> rope_layout;
+  std::optional<std::string> rope_scaling;  ///< a JSON object
+
   // The output, `output_dir` applied
   std::optional<std::string> output_dir;
   std::string output_csv = "head_metrics.csv";
   std::string bucket_csv = "head_bucket_plasticity.csv";
   std::string component_csv = "head_component_weights.csv";
-  std::string time_csv = "head_time_plasticity.csv";  ///< empty with compat python, which has no such file
+  std::string time_csv = "head_time_plasticity.csv";          ///< empty with compat python, which has no such file
+  std::string distance_csv = "head_distance_plasticity.csv";  ///< likewise
 
   // The machine
   std::optional<int> max_workers;             ///< none: one per core the process may use

@@ -12,7 +12,7 @@ namespace attention_plasticity {
 /// A field of RunConfig as users meet it: a key of the YAML file, and a flag of the same name.
 struct ConfigField {
   std::string_view name;
-  std::string_view type;          ///< "integer", "number", "boolean", "text", "one of a|b", "indices" or "size"
+  std::string_view type;  ///< "integer", "number", "boolean", "text", "one of a|b", "indices", "size" or "mapping"
   std::string_view default_text;  ///< the value, or a word for it: "discovered", "all", "none"
   std::string_view help;          ///< one sentence
   bool is_boolean;
@@ -23,7 +23,7 @@ std::span<const ConfigField> config_fields();
 
 /// The value of a field as it stands in a resolved configuration.
 struct ResolvedField {
-  enum class Kind { null, boolean, number, text, list };
+  enum class Kind { null, boolean, number, text, list, mapping };
 
   std::string_view name;
   Kind kind = Kind::null;

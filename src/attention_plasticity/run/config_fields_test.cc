@@ -48,7 +48,7 @@ TEST(ConfigFields, HaveDistinctNamesTypesDefaultsAndHelp) {
     EXPECT_TRUE(field.help.ends_with('.')) << field.name;
     EXPECT_EQ(field.is_boolean, field.type == "boolean") << field.name;
   }
-  EXPECT_EQ(names.size(), 31U);
+  EXPECT_EQ(names.size(), 41U);
 }
 
 TEST(ConfigFields, SayTypeAndDefault) {
@@ -63,6 +63,11 @@ TEST(ConfigFields, SayTypeAndDefault) {
   EXPECT_EQ(field_named("standard_errors").default_text, "true");
   EXPECT_EQ(field_named("time_csv").default_text, "head_time_plasticity.csv");
   EXPECT_EQ(field_named("memory_limit").type, "size");
+  EXPECT_EQ(field_named("rope").default_text, "auto");
+  EXPECT_EQ(field_named("rope_layout").default_text, "half");
+  EXPECT_EQ(field_named("rope_layout").type, "one of half|interleaved");
+  EXPECT_EQ(field_named("rope_scaling").type, "mapping");
+  EXPECT_EQ(field_named("num_triples").default_text, "4096");
 }
 
 TEST(ConfigFields, TakeTheirOwnDefaults) {
@@ -95,6 +100,13 @@ TEST(ResolvedFields, AreTyped) {
   EXPECT_EQ(resolved(config, "model_dir").kind, Kind::text);
   EXPECT_EQ(resolved(config, "model_dir").text, "");
   EXPECT_EQ(resolved(config, "p_alpha").text, "0.01");
+  EXPECT_EQ(resolved(config, "rope_scaling").kind, Kind::null);
+  config.rope_scaling = R"({"factor":4.0})";
+  EXPECT_EQ(resolved(config, "rope_scaling").kind, Kind::mapping);
+  EXPECT_EQ(resolved(config, "rope_scaling").text, R"({"factor":4.0})");
+  EXPECT_EQ(resolved(config, "rope_layout").kind, Kind::null);
+  config.rope_layout = RotaryLayout::interleaved;
+  EXPECT_EQ(resolved(config, "rope_layout").text, "interleaved");
 }
 
 TEST(ResolvedFields, NameOutputsRelativeToTheOutputFolder) {
@@ -111,9 +123,10 @@ TEST(ResolvedFields, LeaveAbsoluteOutputsThatHaveNoRelativeName) {
   EXPECT_EQ(resolved(resolve_config(settings), "bucket_csv").text, "/tmp/out//b.csv");
 }
 
-TEST(ResolvedFields, HaveNoTimeFileWithPythonCompat) {
+TEST(ResolvedFields, HaveNoTimeAndDistanceFilesWithPythonCompat) {
   const Setting compat{"compat", "python", "--compat"};
   EXPECT_EQ(resolved(resolve_config({&compat, 1}), "time_csv").kind, Kind::null);
+  EXPECT_EQ(resolved(resolve_config({&compat, 1}), "distance_csv").kind, Kind::null);
 }
 
 TEST(ConfigurationPage, HasEveryFieldWithItsDefault) {

@@ -33,6 +33,9 @@ constexpr std::array<std::string_view, 3> weighting_words{"queries", "pairs", "u
 constexpr std::array<std::string_view, 2> window_unit_words{"tokens", "buckets"};
 constexpr std::array<std::string_view, 2> non_finite_words{"error", "drop"};
 constexpr std::array<std::string_view, 2> compat_words{"none", "python"};
+constexpr std::array<std::string_view, 2> rope_words{"auto", "none"};
+constexpr std::array<std::string_view, 2> layout_words{"half", "interleaved"};
+constexpr std::array<std::string_view, 2> vectors_words{"post", "pre"};
 
 template <class T>
 struct Unwrapped {
@@ -99,7 +102,7 @@ FieldRule field(Row row, FieldType type, std::string type_text, T Owner::* membe
   rule.set = [member, parse = std::move(parse)](RunConfig& config, const std::string& text) {
     member_of(config, member) = parse(text);
   };
-  if constexpr (!std::is_enum_v<T>) {
+  if constexpr (!std::is_enum_v<typename Unwrapped<T>::Type>) {
     rule.get = [member](const RunConfig& config) { return rendered(member_of(config, member)); };
     const ResolvedField value = rule.get(RunConfig{});
     if (value.kind != Kind::null && !value.text.empty()) rule.default_text = value.text;
@@ -148,15 +151,19 @@ FieldRule text_field(Row row, T RunConfig::* member, bool may_be_empty = false) 
                              [may_be_empty](const std::string& text) { return config_plain_text(text, may_be_empty); });
 }
 
-template <class Owner, class Enum>
-FieldRule word_field(Row row, Enum Owner::* member, Words words) {
+// T is an enumeration, or an optional one.
+template <class Owner, class T>
+FieldRule word_field(Row row, T Owner::* member, Words words) {
+  using Enum = typename Unwrapped<T>::Type;
   FieldRule rule =
-      field<Owner, Enum>(std::move(row), FieldType::word, fmt::format("one of {}", fmt::join(words, "|")), member,
-                         [words](const std::string& text) { return static_cast<Enum>(config_word(text, words)); });
+      field<Owner, T>(std::move(row), FieldType::word, fmt::format("one of {}", fmt::join(words, "|")), member,
+                      [words](const std::string& text) { return static_cast<Enum>(config_word(text, words)); });
   rule.get = [member, words](const RunConfig& config) {
-    return rendered(std::string(words[static_cast<std::size_t>(member_of(config, member))]));
+    const std::optional<Enum> value = member_of(config, member);
+    return value ? rendered(std::string(words[static_cast<std::size_t>(*value)])) : rendered(Kind::null, "null");
   };
-  rule.default_text = rule.get(RunConfig{}).text;
+  const ResolvedField value = rule.get(RunConfig{});
+  if (value.kind != Kind::null) rule.default_text = value.text;
   return rule;
 }
 
@@ -169,6 +176,22 @@ FieldRule indices_field(Row row, std::optional<std::vector<int>> RunConfig::* me
 FieldRule size_field(Row row, std::optional<std::uint64_t> RunConfig::* member) {
   return field<RunConfig, std::optional<std::uint64_t>>(std::move(row), FieldType::size, "size", member,
                                                         [](const std::string& text) { return config_bytes(text); });
+}
+
+FieldRule theta_field(Row row) {
+  return field<RunConfig, std::optional<double>>(std::move(row), FieldType::number, "number", &RunConfig::rope_theta,
+                                                 [](const std::string& text) { return config_positive_number(text); });
+}
+
+FieldRule mapping_field(Row row, std::optional<std::string> RunConfig::* member) {
+  FieldRule rule =
+      field<RunConfig, std::optional<std::string>>(std::move(row), FieldType::mapping, "mapping", member,
+                                                   [](const std::string& text) { return config_mapping(text); });
+  rule.get = [member](const RunConfig& config) {
+    const std::optional<std::string>& json = config.*member;
+    return json ? rendered(Kind::mapping, *json) : rendered(Kind::null, "null");
+  };
+  return rule;
 }
 
 std::string output_file(const std::string& text) {
@@ -252,6 +275,30 @@ void append_analysis_fields(std::vector<FieldRule>& rules) {
                                 &AnalysisOptions::standard_errors));
 }
 
+void append_rotation_fields(std::vector<FieldRule>& rules) {
+  rules.push_back(word_field({"rope", "",
+                              "The rotation of position-exact plasticity: as the next five fields or a config.json in "
+                              "the dump say, or none."},
+                             &RunConfig::rope, rope_words));
+  rules.push_back(
+      text_field({"rope_config", "config.json in the dump", "The model's config.json."}, &RunConfig::rope_config));
+  rules.push_back(theta_field({"rope_theta", "none",
+                               "Base of the rotary frequencies; it takes precedence over any "
+                               "config.json."}));
+  rules.push_back(integer_field({"rope_dim", "the whole width", "Components that turn, an even number of the first."},
+                                &RunConfig::rope_dim, 2, max_count));
+  rules.push_back(
+      word_field({"rope_layout", "half", "Which components turn together."}, &RunConfig::rope_layout, layout_words));
+  rules.push_back(mapping_field({"rope_scaling", "none", "Scaled frequencies, as in a config.json; as a flag, JSON."},
+                                &RunConfig::rope_scaling));
+  rules.push_back(word_field({"vectors", "", "Whether vectors were captured after the rotation or before it."},
+                             &AnalysisOptions::vectors, vectors_words));
+  rules.push_back(integer_field({"num_triples", "", "Triples of position-exact plasticity; 0: it is left out."},
+                                &AnalysisOptions::num_triples, 0, max_count));
+  rules.push_back(integer_field({"empirical_queries", "", "Queries of its model-free check; 0: none."},
+                                &AnalysisOptions::empirical_queries, 0, max_count));
+}
+
 void append_output_fields(std::vector<FieldRule>& rules) {
   rules.push_back(
       text_field({"output_dir", "none", "Folder for the outputs that have relative paths."}, &RunConfig::output_dir));
@@ -262,6 +309,9 @@ void append_output_fields(std::vector<FieldRule>& rules) {
   rules.push_back(output_field({"component_csv", "", "One row per head and component."}, &RunConfig::component_csv));
   rules.push_back(output_field({"time_csv", "", "One row per head and query bucket; not with compat python."},
                                &RunConfig::time_csv));
+  rules.push_back(
+      output_field({"distance_csv", "", "One row per head and pair of key distances; not with compat python."},
+                   &RunConfig::distance_csv));
   rules.push_back(count_field({"max_workers", "null",
                                "Heads analysed at a time; null: one per core the process may "
                                "use."},
@@ -277,6 +327,7 @@ const std::vector<FieldRule>& field_rules() {
     std::vector<FieldRule> all;
     append_dump_fields(all);
     append_analysis_fields(all);
+    append_rotation_fields(all);
     append_output_fields(all);
     return all;
   }();

@@ -11,7 +11,7 @@
 namespace attention_plasticity {
 
 /// What values a field takes.
-enum class FieldType { integer, number, boolean, text, word, indices, size };
+enum class FieldType { integer, number, boolean, text, word, indices, size, mapping };
 
 /// A field of RunConfig as the program handles it.
 struct FieldRule {

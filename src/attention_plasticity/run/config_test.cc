@@ -159,6 +159,28 @@ TEST(ResolveConfig, KnowsEveryWordOfTheEnumerations) {
   EXPECT_EQ(with_flags({{"--non_finite", "drop"}}).non_finite, NonFinite::drop);
   EXPECT_EQ(with_flags({{"--compat", "none"}}).compat, Compat::none);
   EXPECT_EQ(with_flags({{"--compat", "python"}}).compat, Compat::python);
+  EXPECT_EQ(with_flags({{"--rope", "auto"}}).rope, Rope::automatic);
+  EXPECT_EQ(with_flags({{"--rope", "none"}}).rope, Rope::none);
+  EXPECT_EQ(with_flags({{"--rope-layout", "half"}}).rope_layout, RotaryLayout::half);
+  EXPECT_EQ(with_flags({{"--rope-layout", "interleaved"}}).rope_layout, RotaryLayout::interleaved);
+  EXPECT_EQ(with_flags({{"--vectors", "post"}}).analysis.vectors, Vectors::post);
+  EXPECT_EQ(with_flags({{"--vectors", "pre"}}).analysis.vectors, Vectors::pre);
+}
+
+TEST(ResolveConfig, ReadsARotation) {
+  const RunConfig config = resolved("rope_theta: 1e6\nrope_dim: 32\nrope_scaling: {rope_type: linear, factor: 8}\n");
+  EXPECT_EQ(config.rope_theta, 1e6);
+  EXPECT_EQ(config.rope_dim, 32);
+  EXPECT_EQ(config.rope_scaling, R"({"rope_type":"linear","factor":8})");
+  EXPECT_EQ(with_flags({{"--rope-scaling", "{ \"factor\" : 4 }"}}).rope_scaling, R"({"factor":4})");
+  EXPECT_EQ(flag_refusal("--rope_theta", "0"), "--rope_theta: 0 is out of range; it must be greater than 0");
+  EXPECT_EQ(flag_refusal("--rope_theta", "1e999"), "--rope_theta: 1e999 is out of range; it must be greater than 0");
+  EXPECT_EQ(flag_refusal("--rope_theta", "inf"), "--rope_theta: inf is not a finite number");
+  EXPECT_EQ(flag_refusal("--rope_theta", "big"), "--rope_theta: big is not a number");
+  EXPECT_EQ(flag_refusal("--rope_scaling", "linear"),
+            "--rope_scaling: linear is not a JSON object such as {\"rope_type\": \"linear\", \"factor\": 4}");
+  EXPECT_NE(flag_refusal("--rope_scaling", "[1]"), "");
+  EXPECT_NE(flag_refusal("--rope_dim", "1"), "");
 }
 
 TEST(ResolveConfig, ListsTheWordsAndSuggestsTheNearest) {
@@ -284,6 +306,8 @@ TEST(PythonCompat, SetsWhatTheToolkitDoes) {
   EXPECT_FALSE(config.analysis.standard_errors);
   EXPECT_TRUE(config.analysis.constant_component_fits);
   EXPECT_EQ(config.time_csv, "");
+  EXPECT_EQ(config.distance_csv, "");
+  EXPECT_EQ(config.analysis.num_triples, 0U);
 }
 
 TEST(PythonCompat, RefusesContradictionsWhereverTheyStand) {
@@ -297,6 +321,10 @@ TEST(PythonCompat, RefusesContradictionsWhereverTheyStand) {
   EXPECT_NE(refusal("sliding_window_unit: tokens\ncompat: python\n"), "");
   EXPECT_EQ(refusal("compat: python\n", {{"--time-csv", "t.csv"}}),
             "--time-csv: contradicts compat python (x.yaml:1), which has no such file");
+  EXPECT_EQ(refusal("compat: python\n", {{"--distance_csv", "d.csv"}}),
+            "--distance_csv: contradicts compat python (x.yaml:1), which has no such file");
+  EXPECT_EQ(refusal("compat: python\n", {{"--num_triples", "10"}}),
+            "--num_triples: 10 contradicts compat python (x.yaml:1), which means 0");
 }
 
 TEST(PythonCompat, TakesEqualAndUnsetFields) {
@@ -314,6 +342,7 @@ TEST(Outputs, MoveBelowTheOutputFolderWhereRelative) {
   EXPECT_EQ(config.bucket_csv, "/tmp/b.csv");
   EXPECT_EQ(config.component_csv, "out/x/sub/c.csv");
   EXPECT_EQ(config.time_csv, "out/x/head_time_plasticity.csv");
+  EXPECT_EQ(config.distance_csv, "out/x/head_distance_plasticity.csv");
   EXPECT_EQ(run_json_path(config), "out/x/run.json");
   EXPECT_EQ(run_json_path(RunConfig{}), "run.json");
   EXPECT_EQ(resolved("output_dir: out/\n").output_csv, "out/head_metrics.csv");
@@ -325,6 +354,8 @@ TEST(Outputs, RefuseToShareAPath) {
             "own");
   EXPECT_EQ(flag_refusal("--output_csv", "head_time_plasticity.csv"),
             "--output_csv: head_time_plasticity.csv is the path of time_csv too; every output needs its own");
+  EXPECT_EQ(flag_refusal("--distance_csv", "head_time_plasticity.csv"),
+            "--distance_csv: head_time_plasticity.csv is the path of time_csv too; every output needs its own");
   EXPECT_EQ(flag_refusal("--output_csv", "a/run.json"),
             "--output_csv: a/run.json is the path of run.json too; every output needs its own");
   EXPECT_EQ(refusal("output_csv: a/m.csv\ncomponent_csv: a//run.json\n"),

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "attention_plasticity/base/error.h"
@@ -121,6 +122,16 @@ std::uint64_t fraction_of(std::uint64_t unit_bytes, std::string_view fraction_di
   return static_cast<std::uint64_t>(std::llround(share * static_cast<double>(unit_bytes)));
 }
 
+// None when it is too large or too small for a double.
+std::optional<double> finite_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::invalid_argument || end != text.data() + text.size()) refuse(text, "is not a number");
+  if (error != std::errc()) return std::nullopt;
+  if (!std::isfinite(value)) refuse(text, "is not a finite number");
+  return value;
+}
+
 }  // namespace
 
 std::string shown_value(std::string_view text) {
@@ -164,16 +175,25 @@ std::uint64_t config_integer(std::string_view text, std::uint64_t low, std::uint
 }
 
 double config_share(std::string_view text, bool one_included) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::invalid_argument || end != text.data() + text.size()) refuse(text, "is not a number");
-  if (error == std::errc() && !std::isfinite(value)) refuse(text, "is not a finite number");
-  const bool inside = error == std::errc() && value > 0 && (one_included ? value <= 1 : value < 1);
+  const std::optional<double> value = finite_number(text);
+  const bool inside = value && *value > 0 && (one_included ? *value <= 1 : *value < 1);
   if (!inside) {
     refuse(text, one_included ? "is out of range; it must be greater than 0 and at most 1"
                               : "is out of range; it must lie between 0 and 1 (exclusive)");
   }
-  return value;
+  return *value;
+}
+
+double config_positive_number(std::string_view text) {
+  const std::optional<double> value = finite_number(text);
+  if (!value || *value <= 0) refuse(text, "is out of range; it must be greater than 0");
+  return *value;
+}
+
+std::string config_mapping(std::string_view text) {
+  const auto object = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (!object.is_object()) refuse(text, "is not a JSON object such as {\"rope_type\": \"linear\", \"factor\": 4}");
+  return object.dump();
 }
 
 std::optional<bool> boolean_word(std::string_view text) {

@@ -24,6 +24,12 @@ std::uint64_t config_integer(std::string_view text, std::uint64_t low, std::uint
 /// A finite number in (0, 1), or in (0, 1] with `one_included`.
 double config_share(std::string_view text, bool one_included);
 
+/// A finite number above 0.
+double config_positive_number(std::string_view text);
+
+/// A JSON object, in one spelling: on one line, keys in the order given.
+std::string config_mapping(std::string_view text);
+
 /// What true, yes, on, 1 or false, no, off, 0 mean, in any case; none for any other word.
 std::optional<bool> boolean_word(std::string_view text);
 

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
 
@@ -24,8 +25,12 @@
 namespace attention_plasticity {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // Far beyond any configuration, and small enough for whatever yaml-cpp does with hostile text.
 constexpr std::size_t max_file_size = std::size_t{1} << 20;
+// A mapping of lists.
+constexpr int max_mapping_depth = 2;
 
 [[noreturn]] void refuse(std::string_view place, std::string_view problem) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", place, problem));
@@ -132,14 +137,42 @@ std::string list_text(const YAML::Node& list, const Key& key) {
   return fmt::format("{}", fmt::join(items, ","));
 }
 
+// A value in a mapping; words and numbers mean what they mean in JSON, quoted ones are text.
+Json json_of(const YAML::Node& node, const Key& key, int depth = 0) {
+  refuse_own_tag(node, key);
+  if (depth > max_mapping_depth) refuse(key.place, "is nested too deeply");  // an alias may even name what holds it
+  if (node.IsNull()) return nullptr;
+  if (node.IsScalar()) {
+    const Json value = is_quoted(node) ? Json(Json::value_t::discarded) : Json::parse(node.Scalar(), nullptr, false);
+    return value.is_primitive() && !value.is_discarded() ? value : Json(node.Scalar());
+  }
+  if (node.IsSequence()) {
+    Json list = Json::array();
+    for (const YAML::Node& item : node) list.push_back(json_of(item, key, depth + 1));
+    return list;
+  }
+  Json mapping = Json::object();
+  for (const auto& entry : node) {
+    if (!entry.first.IsScalar()) refuse(key.place, "a key in it is not a single word");
+    const std::string& name = entry.first.Scalar();
+    if (mapping.contains(name)) refuse(key.place, fmt::format("repeats the key {}", shown_value(name)));
+    mapping[name] = json_of(entry.second, key, depth + 1);
+  }
+  return mapping;
+}
+
+std::string expected_shape(const FieldRule& rule) {
+  if (rule.type == FieldType::indices) return "takes indices and ranges such as 0-3,7";
+  if (rule.type == FieldType::mapping) return "must be a mapping such as {rope_type: linear, factor: 4}";
+  return fmt::format("must be a single value ({})", rule.type_text);
+}
+
 std::optional<std::string> value_text(const YAML::Node& node, const FieldRule& rule, const Key& key) {
   if (node.IsNull()) return std::nullopt;
   if (rule.type == FieldType::indices && node.IsSequence()) return list_text(node, key);
+  if (rule.type == FieldType::mapping && node.IsMap()) return json_of(node, key).dump();
   if (!node.IsScalar()) {
-    refuse(key.place,
-           fmt::format("is a {}; it {}", node.IsMap() ? "mapping" : "list",
-                       rule.type == FieldType::indices ? "takes indices and ranges such as 0-3,7"
-                                                       : fmt::format("must be a single value ({})", rule.type_text)));
+    refuse(key.place, fmt::format("is a {}; it {}", node.IsMap() ? "mapping" : "list", expected_shape(rule)));
   }
   std::string text = scalar_text(node, key);
   constexpr std::array unquoted{FieldType::integer, FieldType::number, FieldType::boolean};

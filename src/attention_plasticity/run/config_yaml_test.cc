@@ -55,6 +55,26 @@ TEST(YamlSettings, GiveFieldValueAndPlaceInTheOrderOfTheFile) {
   EXPECT_EQ(settings[2].value, std::nullopt);
 }
 
+TEST(YamlSettings, GiveAMappingAsJson) {
+  const auto value = [](const std::string& yaml) { return parse_yaml_settings(yaml, "x.yaml").at(0).value; };
+  EXPECT_EQ(value("rope_scaling:\n  rope_type: yarn\n  factor: 4.0\n  truncate: false\n  list: [1, 2.5]\n  no: ~\n"),
+            R"({"rope_type":"yarn","factor":4.0,"truncate":false,"list":[1,2.5],"no":null})");
+  EXPECT_EQ(value("rope_scaling: {type: \"4\", factor: 1e3}\n"), R"({"type":"4","factor":1000.0})");
+  EXPECT_EQ(value("rope_scaling: '{\"factor\": 4}'\n"), R"({"factor": 4})");
+  EXPECT_EQ(value("rope_scaling: null\n"), std::nullopt);
+}
+
+TEST(YamlSettings, RefuseMappingsThatAreNoJsonObject) {
+  EXPECT_EQ(refusal("seed: 1\nrope_scaling: [1, 2]\n"),
+            "x.yaml:2: rope_scaling: is a list; it must be a mapping such as {rope_type: linear, factor: 4}");
+  EXPECT_EQ(refusal("rope_scaling: {a: 1, a: 2}\n"), "x.yaml:1: rope_scaling: repeats the key a");
+  EXPECT_EQ(refusal("rope_scaling: {a: {b: {c: 1}}}\n"), "x.yaml:1: rope_scaling: is nested too deeply");
+  EXPECT_EQ(refusal("rope_scaling: &x {a: *x}\n"), "x.yaml:1: rope_scaling: is nested too deeply");
+  EXPECT_EQ(refusal("rope_scaling: {[1, 2]: 3}\n"), "x.yaml:1: rope_scaling: a key in it is not a single word");
+  EXPECT_EQ(refusal("rope_scaling: {a: !!int 3}\n"),
+            "x.yaml:1: rope_scaling: has the tag tag:yaml.org,2002:int; tags are not supported");
+}
+
 TEST(YamlSettings, AreNoneInAnEmptyFile) {
   EXPECT_TRUE(parse_yaml_settings("", "x.yaml").empty());
   EXPECT_TRUE(parse_yaml_settings("# nothing yet\n", "x.yaml").empty());
@@ -226,7 +246,7 @@ rc::Gen<std::string> awkward_text() {
 
 std::string random_value(const ConfigField& field) {
   const std::string type(field.type);
-  if (type == "integer") return std::to_string(*rc::gen::inRange(1, 10000));
+  if (type == "integer") return std::to_string(*rc::gen::inRange(2, 10000));  // rope_dim is at least 2
   if (type == "number") return std::to_string(*rc::gen::inRange(1, 1000000)) + "e-6";
   if (type == "boolean") return *rc::gen::element<std::string>("yes", "off");
   if (type == "size") return std::to_string(*rc::gen::inRange(1, 1 << 30)) + *rc::gen::element<std::string>("", "KiB");
@@ -234,6 +254,7 @@ std::string random_value(const ConfigField& field) {
     const int first = *rc::gen::inRange(0, 9000);
     return std::to_string(first) + "-" + std::to_string(first + *rc::gen::inRange(0, 999)) + ",3";
   }
+  if (type == "mapping") return R"({"rope_type": "longrope", "factor": 4e-2, "short_factor": [1, 2.5], "x": null})";
   if (type == "text") {
     // The ending keeps outputs apart and text from being empty.
     return *awkward_text() + "." + std::string(field.name);
@@ -245,8 +266,8 @@ std::string random_value(const ConfigField& field) {
 RC_GTEST_PROP(ConfigText, ReadsBackToTheSameConfiguration, ()) {
   std::vector<Setting> settings;
   const bool python = *rc::gen::arbitrary<bool>();
-  const std::vector<std::string_view> bound{"method",          "sampler", "weighting", "sliding_window_unit",
-                                            "standard_errors", "time_csv"};
+  const std::vector<std::string_view> bound{"method",          "sampler",  "weighting",   "sliding_window_unit",
+                                            "standard_errors", "time_csv", "num_triples", "distance_csv"};
   for (const ConfigField& field : config_fields()) {
     const bool is_bound = std::ranges::find(bound, field.name) != bound.end();
     if ((python && is_bound) || field.name == "compat" || field.name == "num_k_heads" || *rc::gen::arbitrary<bool>())

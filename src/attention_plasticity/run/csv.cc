@@ -1,12 +1,22 @@
 #include "attention_plasticity/run/csv.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <concepts>
+#include <iterator>
+#include <limits>
+#include <vector>
 
 namespace attention_plasticity {
 namespace {
+
+using Part = MetricColumn::Part;
+
+double exact_figure(const HeadResult& head, double ExactPlasticity::* figure) {
+  return head.exact ? *head.exact.*figure : std::numeric_limits<double>::quiet_NaN();
+}
 
 constexpr std::array metrics{
     MetricColumn{"q_R2_pos", [](const HeadResult& head) { return head.position_r_squared; }},
@@ -23,7 +33,17 @@ constexpr std::array metrics{
     MetricColumn{"q_noise_med_ks_p", [](const HeadResult& head) { return head.noise.median_ks_p; }},
     MetricColumn{"q_noise_frac_ks_p_lt_alpha", [](const HeadResult& head) { return head.noise.share_below_alpha; }},
     MetricColumn{"ap_overall", [](const HeadResult& head) { return head.plasticity.overall; }},
-    MetricColumn{"ap_overall_se", [](const HeadResult& head) { return head.plasticity_error; }},
+    MetricColumn{"ap_overall_se", [](const HeadResult& head) { return head.plasticity_error; }, Part::errors},
+    MetricColumn{"ap_exact", [](const HeadResult& head) { return exact_figure(head, &ExactPlasticity::overall); },
+                 Part::exact},
+    MetricColumn{"ap_exact_se", [](const HeadResult& head) { return head.exact_error; }, Part::exact_errors},
+    MetricColumn{"ap_exact_empirical",
+                 [](const HeadResult& head) { return exact_figure(head, &ExactPlasticity::empirical); }, Part::exact},
+    MetricColumn{"logit_fixed",
+                 [](const HeadResult& head) { return exact_figure(head, &ExactPlasticity::logit_fixed); }, Part::exact},
+    MetricColumn{"logit_spread",
+                 [](const HeadResult& head) { return exact_figure(head, &ExactPlasticity::logit_spread); },
+                 Part::exact},
 };
 
 // One CSV text, row after row.
@@ -63,21 +83,42 @@ class Table {
   bool at_start_ = true;
 };
 
-bool has_standard_errors(const RunConfig& config) { return config.analysis.standard_errors; }
+bool is_written(Part part, bool errors, bool exact) {
+  switch (part) {
+    case Part::always:
+      return true;
+    case Part::errors:
+      return errors;
+    case Part::exact:
+      return exact;
+    case Part::exact_errors:
+      return errors && exact;
+  }
+  return false;
+}
 
 }  // namespace
+
+bool has_exact(std::span<const HeadResult> results) {
+  return std::ranges::any_of(results, [](const HeadResult& result) { return result.exact.has_value(); });
+}
 
 std::span<const MetricColumn> metric_columns() { return metrics; }
 
 std::string head_metrics_csv(std::span<const HeadResult> results, const RunConfig& config) {
-  std::span<const MetricColumn> columns = metrics;
-  if (!has_standard_errors(config)) columns = columns.first(columns.size() - 1);
+  const bool exact = has_exact(results);
+  std::vector<MetricColumn> columns;
+  std::ranges::copy_if(metrics, std::back_inserter(columns), [&](const MetricColumn& column) {
+    return is_written(column.part, config.analysis.standard_errors, exact);
+  });
   std::string header = "layer,q_head,k_head,n_q_tokens,n_k_tokens,d_model";
   for (const MetricColumn& column : columns) header.append(",").append(column.name);
+  if (exact) header += ",n_triples";
   Table table(header);
   for (const HeadResult& result : results) {
     table.begin(result.head).add(result.n_q_tokens).add(result.n_k_tokens).add(result.width);
     for (const MetricColumn& column : columns) table.add(column.value(result));
+    if (exact) table.add(result.exact ? result.exact->n_triples : 0);
     table.end();
   }
   return std::move(table).text();
@@ -118,6 +159,24 @@ std::string time_csv(std::span<const HeadResult> results) {
           .add(time.plasticity)
           .add(time.n_pairs)
           .add(time.n_queries)
+          .end();
+    }
+  }
+  return std::move(table).text();
+}
+
+std::string distance_csv(std::span<const HeadResult> results) {
+  Table table("layer,q_head,k_head,near_bin,far_bin,plasticity,logit_fixed,logit_spread,n_triples");
+  for (const HeadResult& result : results) {
+    if (!result.exact) continue;
+    for (const DistanceCell& cell : result.exact->distances) {
+      table.begin(result.head)
+          .add(cell.near_bin)
+          .add(cell.far_bin)
+          .add(cell.plasticity)
+          .add(cell.logit_fixed)
+          .add(cell.logit_spread)
+          .add(cell.n_triples)
           .end();
     }
   }

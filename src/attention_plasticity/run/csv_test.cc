@@ -107,10 +107,50 @@ TEST(HeadMetricsCsv, LeavesAMissingFigureEmpty) {
       << text;
 }
 
+HeadResult exact_result() {
+  HeadResult result = some_result();
+  result.exact.emplace();
+  result.exact->overall = 0.375;
+  result.exact->empirical = 0.5;
+  result.exact->logit_fixed = 4.5;
+  result.exact->logit_spread = 2.25;
+  result.exact->n_triples = 4096;
+  result.exact->distances = {{0, 1, 0.25, 1.5, 2.5, 12}, {3, 10, nan, 0.5, 0.75, 1}};
+  result.exact_error = 0.03125;
+  return result;
+}
+
 TEST(HeadMetricsCsv, NamesItsRealColumnsInOrder) {
   std::string header = "layer,q_head,k_head,n_q_tokens,n_k_tokens,d_model";
   for (const MetricColumn& column : metric_columns()) header.append(",").append(column.name);
-  EXPECT_EQ(first_line(head_metrics_csv({}, {})), header);
+  const HeadResult result = exact_result();
+  EXPECT_EQ(first_line(head_metrics_csv({&result, 1}, {})), header + ",n_triples");
+}
+
+TEST(HeadMetricsCsv, AddsPositionExactPlasticityWhereItWasMeasured) {
+  const HeadResult result = exact_result();
+  const std::string row = head_metrics_csv({&result, 1}, {});
+  EXPECT_EQ(first_line(row), metrics_text(",ap_overall_se,ap_exact,ap_exact_se,ap_exact_empirical,logit_fixed,"
+                                          "logit_spread,n_triples"));
+  EXPECT_TRUE(row.ends_with(",0.625,0.0078125,0.375,0.03125,0.5,4.5,2.25,4096\n")) << row;
+  const std::string without_errors = head_metrics_csv({&result, 1}, with("--standard_errors", "false"));
+  EXPECT_EQ(first_line(without_errors),
+            metrics_text(",ap_exact,ap_exact_empirical,logit_fixed,logit_spread,n_triples"));
+  EXPECT_TRUE(without_errors.ends_with(",0.625,0.375,0.5,4.5,2.25,4096\n")) << without_errors;
+}
+
+TEST(HeadMetricsCsv, LeavesFiguresOfNoTriplesEmpty) {
+  HeadResult result = exact_result();
+  result.exact = ExactPlasticity{};
+  result.exact_error = nan;
+  EXPECT_TRUE(head_metrics_csv({&result, 1}, {}).ends_with(",0.625,0.0078125,,,,,,0\n"));
+}
+
+TEST(DistanceCsv, HoldsTheCellsInTheirOrder) {
+  const HeadResult result = exact_result();
+  EXPECT_EQ(distance_csv({&result, 1}),
+            "layer,q_head,k_head,near_bin,far_bin,plasticity,logit_fixed,logit_spread,n_triples\n"
+            "3,5,1,0,1,0.25,1.5,2.5,12\n3,5,1,3,10,,0.5,0.75,1\n");
 }
 
 TEST(BucketCsv, HoldsTheCellsInTheirOrderAndAnEmptyFieldForAnEmptyCell) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/dump/capture_metadata.h"
@@ -60,20 +62,24 @@ bool is_in_grid(const ModelGrid& grid, const HeadKey& query) {
   return query.layer < grid.num_layers && query.head < grid.num_q_heads;
 }
 
-// Bytes that reading and analysing a file take at their peak: the columns as read twice over (the decoder's and ours),
-// and for queries the doubles that the statistics work on. Unreadable files cost nothing; their turn tells why.
-std::uint64_t estimated_bytes(const fs::path& file, Side side, const RunConfig& config) {
+// Nothing of a file that cannot be read; its turn tells why.
+HeadFileInfo readable_info(const fs::path& file) {
   try {
-    const HeadFileInfo info = head_file_info(file);
-    const std::uint64_t kept =
-        std::min<std::uint64_t>(info.rows, config.analysis.max_tokens_per_head.value_or(info.rows));
-    const std::uint64_t row = info.width * sizeof(float) + 24;
-    const std::uint64_t subsample = kept < info.rows ? kept * row : 0;
-    const std::uint64_t doubles = side == Side::query ? 2 * kept * info.width * sizeof(double) : 0;
-    return 2 * info.rows * row + subsample + doubles;
+    return head_file_info(file);
   } catch (const Error&) {
-    return 0;
+    return {};
   }
+}
+
+// Bytes that reading and analysing a file take at their peak: the columns as read twice over (the decoder's and ours),
+// and for queries the doubles that the statistics work on.
+std::uint64_t estimated_bytes(const HeadFileInfo& info, Side side, const RunConfig& config) {
+  const std::uint64_t kept =
+      std::min<std::uint64_t>(info.rows, config.analysis.max_tokens_per_head.value_or(info.rows));
+  const std::uint64_t row = info.width * sizeof(float) + 24;
+  const std::uint64_t subsample = kept < info.rows ? kept * row : 0;
+  const std::uint64_t doubles = side == Side::query ? 2 * kept * info.width * sizeof(double) : 0;
+  return 2 * info.rows * row + subsample + doubles;
 }
 
 void add_tasks(RunPlan& plan, const RunConfig& config) {
@@ -85,9 +91,11 @@ void add_tasks(RunPlan& plan, const RunConfig& config) {
     task.head = {query.layer, query.head, plan.grid.k_head(query.head)};
     task.query_file = plan.layout.file(Side::query, query);
     task.key_file = plan.layout.file(Side::key, {query.layer, task.head.k_head});
-    task.query_bytes = estimated_bytes(task.query_file, Side::query, config);
+    const HeadFileInfo query_info = readable_info(task.query_file);
+    task.query_bytes = estimated_bytes(query_info, Side::query, config);
+    task.width = query_info.width;
     if (!last_key || last_key->first != task.key_file) {
-      last_key = {task.key_file, estimated_bytes(task.key_file, Side::key, config)};
+      last_key = {task.key_file, estimated_bytes(readable_info(task.key_file), Side::key, config)};
     }
     task.key_bytes = last_key->second;
     plan.tasks.push_back(std::move(task));
@@ -115,6 +123,17 @@ void note_large_heads(RunPlan& plan, const RunConfig& config) {
   plan.notes.push_back(fmt::format("{} {} more memory than the limit of {} bytes and {} alone", large,
                                    large == 1 ? "head needs" : "heads need", *config.memory_limit,
                                    large == 1 ? "runs" : "run"));
+}
+
+// A rotation that does not fit is wrong for all heads, and better told before any is read.
+void check_rotation(const RunPlan& plan) {
+  if (!plan.rotation) return;
+  std::set<std::pair<int, std::size_t>> seen;
+  for (const HeadTask& task : plan.tasks) {
+    if (task.width > 0 && seen.emplace(task.head.layer, task.width).second) {
+      plan.rotation->layer(task.head.layer, task.width);
+    }
+  }
 }
 
 std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout) {
@@ -153,6 +172,8 @@ RunPlan make_plan(const RunConfig& config) {
                 plan.layout.folder.string());
   }
   note_large_heads(plan, config);
+  plan.rotation = find_rotation(config, root, plan.layout, plan.notes);
+  check_rotation(plan);
   return plan;
 }
 

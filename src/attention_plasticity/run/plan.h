@@ -10,6 +10,7 @@
 #include "attention_plasticity/analysis/result.h"
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/run/config.h"
+#include "attention_plasticity/run/rotation_source.h"
 
 namespace attention_plasticity {
 
@@ -20,6 +21,7 @@ struct HeadTask {
   std::filesystem::path key_file;
   std::uint64_t query_bytes = 0;  ///< estimated; 0 where the file cannot be opened, which its turn will tell
   std::uint64_t key_bytes = 0;
+  std::size_t width = 0;  ///< components of a query; 0 where the file's footer does not tell
 };
 
 /// Numbers that define the grid of heads and the grouping of query heads by key head.
@@ -38,9 +40,10 @@ struct RunPlan {
   std::string model_name;
   std::optional<std::string> sampling_strategy;  ///< how positions were sampled: uniform, log or all
   std::optional<double> sampling_bucket_size;
-  std::vector<HeadTask> tasks;     ///< by (layer, q_head)
-  std::size_t skipped = 0;         ///< selected heads of the grid that were not captured
-  std::vector<std::string> notes;  ///< one line each, for the user
+  std::optional<DumpRotation> rotation;  ///< none: position-exact plasticity is not measured
+  std::vector<HeadTask> tasks;           ///< by (layer, q_head)
+  std::size_t skipped = 0;               ///< selected heads of the grid that were not captured
+  std::vector<std::string> notes;        ///< one line each, for the user
 };
 
 /// Looks at the dump and decides. Throws Error(usage) for numbers that do not fit each other or the selection,

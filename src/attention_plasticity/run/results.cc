@@ -23,6 +23,7 @@ std::vector<Table> tables(const RunConfig& config, std::span<const HeadResult> r
                             {config.bucket_csv, bucket_csv(results, config)},
                             {config.component_csv, component_csv(results, config)}};
   if (has_time_table(config)) tables.push_back({config.time_csv, time_csv(results)});
+  if (has_exact(results)) tables.push_back({config.distance_csv, distance_csv(results)});
   return tables;
 }
 
@@ -33,15 +34,16 @@ void remove_partial(const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> result_paths(const RunConfig& config) {
+std::vector<std::string> result_paths(const RunPlan& plan, const RunConfig& config) {
   std::vector<std::string> paths{config.output_csv, config.bucket_csv, config.component_csv};
   if (has_time_table(config)) paths.push_back(config.time_csv);
+  if (plan.rotation) paths.push_back(config.distance_csv);
   paths.push_back(run_json_path(config));
   return paths;
 }
 
-void check_outputs(const RunConfig& config) {
-  for (const std::string& path : result_paths(config)) check_writable(path);
+void check_outputs(const RunPlan& plan, const RunConfig& config) {
+  for (const std::string& path : result_paths(plan, config)) check_writable(path);
 }
 
 std::vector<std::string> write_results(const RunPlan& plan, const RunConfig& config, const RunResult& run,
@@ -59,7 +61,7 @@ std::vector<std::string> write_results(const RunPlan& plan, const RunConfig& con
   output.stage(files.back(), run_json(plan, config, run, files, resources));
   output.commit();
   if (!run.interrupted && !run.results.empty()) {
-    for (const std::string& path : result_paths(config)) remove_partial(path);
+    for (const std::string& path : result_paths(plan, config)) remove_partial(path);
   }
   return files;
 }

@@ -9,10 +9,10 @@
 namespace attention_plasticity {
 
 /// Where a run's tables and run.json go.
-std::vector<std::string> result_paths(const RunConfig& config);
+std::vector<std::string> result_paths(const RunPlan& plan, const RunConfig& config);
 
 /// Throws Error(output) when one of a run's files could not be written where the configuration puts it.
-void check_outputs(const RunConfig& config);
+void check_outputs(const RunPlan& plan, const RunConfig& config);
 
 /// Writes the tables and run.json, all or none, and returns their paths. An interrupted run leaves `*.partial.csv` and
 /// `run.partial.json` instead and does not touch earlier results; a run without any result writes run.json only.

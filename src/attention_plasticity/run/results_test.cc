@@ -62,12 +62,23 @@ RunResult interrupted(RunResult run) {
   return run;
 }
 
+TEST(Results, HaveATableByDistanceWherePositionExactPlasticityIsMeasured) {
+  const SmallDump dump(1, 2, 1);
+  const RunConfig config = dump.config({{"--num_triples", "20"}, {"--rope", "none"}});
+  const RunResult run = run_of(config);
+  EXPECT_EQ(write(config, run), result_paths(make_plan(config), config));
+  std::set<std::string> names = complete();
+  names.insert("head_distance_plasticity.csv");
+  EXPECT_EQ(names_in(dump.output()), names);
+  EXPECT_EQ(texts_in(dump.output()).at("head_distance_plasticity.csv"), distance_csv(run.results));
+}
+
 TEST(Results, OfACompleteRunAreTheTablesAndRunJson) {
   const SmallDump dump(1, 2, 1);
   const RunConfig config = dump.config();
   const RunResult run = run_of(config);
   const std::vector<std::string> files = write(config, run);
-  EXPECT_EQ(files, result_paths(config));
+  EXPECT_EQ(files, result_paths(make_plan(config), config));
   EXPECT_EQ(names_in(dump.output()), complete());
   const Texts texts = texts_in(dump.output());
   EXPECT_EQ(texts.at("head_metrics.csv"), head_metrics_csv(run.results, config));
@@ -156,17 +167,17 @@ TEST(Results, AppearAllOrNone) {
 
 TEST(CheckOutputs, MakesFoldersAndLeavesNoFile) {
   const SmallDump dump(1, 1, 1);
-  check_outputs(dump.config());
+  check_outputs(make_plan(dump.config()), dump.config());
   EXPECT_TRUE(fs::is_empty(dump.output()));
 }
 
 TEST(CheckOutputs, NamesTheFileThatCannotBeWritten) {
   const SmallDump dump(1, 1, 1);
   const RunConfig config = dump.config();
-  for (const std::string& path : result_paths(config)) {
+  for (const std::string& path : result_paths(make_plan(config), config)) {
     fs::create_directories(path);
     try {
-      check_outputs(config);
+      check_outputs(make_plan(config), config);
       ADD_FAILURE() << path;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::output);

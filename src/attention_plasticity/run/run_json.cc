@@ -5,12 +5,12 @@
 
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "attention_plasticity/base/version.h"
 #include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/run/csv.h"
 #include "attention_plasticity/run/summary.h"
 
 namespace attention_plasticity {
@@ -61,16 +61,26 @@ Json input_json(const RunPlan& plan, const RunConfig& config) {
           {"files", std::move(heads)}};
 }
 
+Json rope_json(const std::optional<DumpRotation>& rotation, const HeadResult& result) {
+  if (!rotation) return nullptr;
+  const LayerRotation layer = rotation->layer(result.head.layer, result.width);
+  if (layer.kind == RotaryKind::none) return {{"kind", "none"}, {"theta", nullptr}, {"dim", 0}, {"layout", nullptr}};
+  return {{"kind", rotary_kind_name(layer.kind)},
+          {"theta", layer.theta},
+          {"dim", layer.rotation.dim()},
+          {"layout", layer.rotation.layout == RotaryLayout::half ? "half" : "interleaved"}};
+}
+
 // Layers of which no head was analysed are unknown, and left out.
-Json layers_json(const RunResult& run) {
-  std::map<int, std::optional<double>> windows;
-  for (const HeadResult& result : run.results) windows.try_emplace(result.head.layer, result.window);
+Json layers_json(const RunPlan& plan, const RunResult& run) {
   Json layers = Json::array();
-  for (const auto& [layer, window] : windows) {
-    layers.push_back({{"layer", layer},
-                      {"attention", window ? "sliding" : "full"},
-                      {"window", value_or_null(window)},
-                      {"rope", nullptr}});
+  std::set<int> seen;
+  for (const HeadResult& result : run.results) {
+    if (!seen.insert(result.head.layer).second) continue;
+    layers.push_back({{"layer", result.head.layer},
+                      {"attention", result.window ? "sliding" : "full"},
+                      {"window", value_or_null(result.window)},
+                      {"rope", rope_json(plan.rotation, result)}});
   }
   return layers;
 }
@@ -81,7 +91,7 @@ Json model_json(const RunPlan& plan, const RunResult& run) {
           {"num_q_heads", plan.grid.num_q_heads},
           {"num_k_heads", plan.grid.num_k_heads},
           {"head_dim", run.results.empty() ? Json(nullptr) : Json(run.results.front().width)},
-          {"layers", layers_json(run)}};
+          {"layers", layers_json(plan, run)}};
 }
 
 Json config_json(const RunConfig& config) {
@@ -104,14 +114,21 @@ Json heads_json(const RunPlan& plan, const RunResult& run) {
   return {{"done", run.results.size()}, {"skipped", plan.skipped}, {"failed", std::move(failed)}};
 }
 
+Json model_summary_json(const ModelSummary& model) {
+  return {{"heads", model.heads},
+          {"mean", number_or_null(model.mean)},
+          {"se", number_or_null(model.error)},
+          {"share_below_0.25", number_or_null(model.share_below)},
+          {"share_above_0.75", number_or_null(model.share_above)}};
+}
+
 Json summary_json(const RunResult& run) {
-  const ModelSummary model = summarize_model(run.results, run.model_without_group);
-  return {{"ap_overall",
-           {{"heads", model.heads},
-            {"mean", number_or_null(model.mean)},
-            {"se", number_or_null(model.error)},
-            {"share_below_0.25", number_or_null(model.share_below)},
-            {"share_above_0.75", number_or_null(model.share_above)}}}};
+  const ModelWithoutGroup& without = run.model_without_group;
+  Json summary{{"ap_overall", model_summary_json(summarize_model("ap_overall", run.results, without.overall))}};
+  if (has_exact(run.results)) {
+    summary["ap_exact"] = model_summary_json(summarize_model("ap_exact", run.results, without.exact));
+  }
+  return summary;
 }
 
 }  // namespace

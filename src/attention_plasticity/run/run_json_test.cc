@@ -162,7 +162,7 @@ TEST(RunJson, SummarizesTheModel) {
   FinishedRun some = run(dump.config());
   some.result.results[0].plasticity.overall = 0.125;
   some.result.results[1].plasticity.overall = 0.875;
-  some.result.model_without_group = {0, 1, 2};
+  some.result.model_without_group.overall = {0, 1, 2};
   const json summary = json_of(some)["summary"];
   EXPECT_EQ(keys(summary["ap_overall"]),
             (std::set<std::string>{"heads", "mean", "se", "share_below_0.25", "share_above_0.75"}));
@@ -171,6 +171,25 @@ TEST(RunJson, SummarizesTheModel) {
   EXPECT_NEAR(summary["ap_overall"]["se"].get<double>(), std::sqrt(4.0 / 3), 1e-15);
   EXPECT_EQ(summary["ap_overall"]["share_below_0.25"], json(0.5));
   EXPECT_EQ(summary["ap_overall"]["share_above_0.75"], json(0.5));
+}
+
+TEST(RunJson, NamesTheRotationOfEachLayerAndSummarizesWhatFollowsIt) {
+  const SmallDump dump(2, 1, 1);
+  write_text(dump.root() / "config.json", R"({"model_type": "llama", "head_dim": 4, "rope_theta": 100.0,
+                                              "no_rope_layers": [1, 0]})");
+  FinishedRun some = run(dump.config({{"--num_triples", "20"}}));
+  some.result.results[0].exact->overall = 0.125;
+  some.result.results[1].exact->overall = 0.5;
+  some.result.model_without_group.exact = {0, 1, 2};
+  const json parsed = json_of(some);
+  EXPECT_EQ(parsed["model"]["layers"][0]["rope"],
+            (json{{"kind", "default"}, {"theta", 100.0}, {"dim", 4}, {"layout", "half"}}));
+  EXPECT_EQ(parsed["model"]["layers"][1]["rope"],
+            (json{{"kind", "none"}, {"theta", nullptr}, {"dim", 0}, {"layout", nullptr}}));
+  EXPECT_EQ(parsed["summary"]["ap_exact"]["mean"], json(0.3125));
+  EXPECT_NEAR(parsed["summary"]["ap_exact"]["se"].get<double>(), std::sqrt(4.0 / 3), 1e-15);
+  EXPECT_EQ(parsed["summary"]["ap_exact"]["share_below_0.25"], json(0.5));
+  EXPECT_FALSE(json_of(run(dump.config()))["summary"].contains("ap_exact"));
 }
 
 TEST(RunJson, HasNullForWhatIsNotKnown) {

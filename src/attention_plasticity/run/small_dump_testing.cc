@@ -71,7 +71,7 @@ void SmallDump::remove(Side side, int layer, int head) const { fs::remove(file(s
 
 RunConfig SmallDump::config(Flags flags) const {
   std::vector<Setting> settings{flag_setting("--dataset_local_root", root().string()),
-                                flag_setting("--output_dir", output().string())};
+                                flag_setting("--output_dir", output().string()), flag_setting("--num_triples", "0")};
   for (const auto& [flag, value] : flags) settings.push_back(flag_setting(flag, value));
   return resolve_config(settings);
 }

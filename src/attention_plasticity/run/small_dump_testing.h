@@ -36,7 +36,7 @@ class SmallDump {
 
   /// Where the runs of config() write; missing before.
   std::filesystem::path output() const { return folder_ / "out"; }
-  /// A run over this dump.
+  /// A run over this dump, without position-exact plasticity unless `num_triples` says so.
   RunConfig config(Flags flags = {}) const;
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-constexpr std::array<std::string_view, 8> summarized{
+constexpr std::array<std::string_view, 9> summarized{
     "q_R2_pos",
     "q_R2_scalar",
     "q_mae_ratio",
@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 8> summarized{
     "q_noise_med_abs_kurt",
     "q_noise_frac_ks_p_lt_alpha",
     "ap_overall",
+    "ap_exact",
 };
 
 double mean_of(std::span<const double> values) {
@@ -40,12 +41,18 @@ double deviation_of(std::span<const double> values, double mean) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
-ColumnSummary summarize_column(const MetricColumn& column, std::span<const HeadResult> results) {
+// Of the heads that have one.
+std::vector<double> values_of(const MetricColumn& column, std::span<const HeadResult> results) {
   std::vector<double> values;
   for (const HeadResult& result : results) {
     const double value = column.value(result);
     if (!std::isnan(value)) values.push_back(value);
   }
+  return values;
+}
+
+ColumnSummary summarize_column(const MetricColumn& column, std::span<const HeadResult> results) {
+  std::vector<double> values = values_of(column, results);
   std::ranges::sort(values);
   const double mean = mean_of(values);
   return {column.name,
@@ -69,9 +76,11 @@ double share(std::span<const double> values, auto&& condition) {
 }  // namespace
 
 std::vector<ColumnSummary> summarize(std::span<const HeadResult> results) {
+  const bool exact = has_exact(results);
   std::vector<ColumnSummary> columns;
   for (const MetricColumn& column : metric_columns()) {
-    if (std::ranges::find(summarized, column.name) != summarized.end()) {
+    const bool measured = column.part != MetricColumn::Part::exact || exact;
+    if (measured && std::ranges::find(summarized, column.name) != summarized.end()) {
       columns.push_back(summarize_column(column, results));
     }
   }
@@ -99,20 +108,19 @@ std::string summary_table(std::span<const ColumnSummary> columns) {
   return text;
 }
 
-ModelSummary summarize_model(std::span<const HeadResult> results, std::span<const double> without_group) {
-  std::vector<double> values;
-  for (const HeadResult& result : results) {
-    if (!std::isnan(result.plasticity.overall)) values.push_back(result.plasticity.overall);
-  }
+ModelSummary summarize_model(std::string_view column, std::span<const HeadResult> results,
+                             std::span<const double> without_group) {
+  const std::vector<double> values =
+      values_of(*std::ranges::find(metric_columns(), column, &MetricColumn::name), results);
   return {values.size(), mean_of(values), jackknife_error(without_group),
           share(values, [](double value) { return value < low_plasticity; }),
           share(values, [](double value) { return value > high_plasticity; })};
 }
 
-std::string model_line(const ModelSummary& model) {
-  if (model.heads == 0) return "Plasticity of the model: no head has a value";
+std::string model_line(std::string_view measure, const ModelSummary& model) {
+  if (model.heads == 0) return fmt::format("{} of the model: no head has a value", measure);
   const std::string error = std::isnan(model.error) ? "" : fmt::format(" ± {:.4f}", model.error);
-  return fmt::format("Plasticity of the model: {:.4f}{} (mean of {} {}); {:.0f} % below {}, {:.0f} % above {}",
+  return fmt::format("{} of the model: {:.4f}{} (mean of {} {}); {:.0f} % below {}, {:.0f} % above {}", measure,
                      model.mean, error, model.heads, model.heads == 1 ? "head" : "heads", 100 * model.share_below,
                      low_plasticity, 100 * model.share_above, high_plasticity);
 }

@@ -34,10 +34,12 @@ struct ModelSummary {
 inline constexpr double low_plasticity = 0.25;
 inline constexpr double high_plasticity = 0.75;
 
-/// `without_group` holds the mean over heads with one group of examples left out, for each group.
-ModelSummary summarize_model(std::span<const HeadResult> results, std::span<const double> without_group);
+/// A column of head_metrics.csv over the heads that have a value. `without_group` holds its mean over heads with one
+/// group of examples left out, for each group.
+ModelSummary summarize_model(std::string_view column, std::span<const HeadResult> results,
+                             std::span<const double> without_group);
 
-/// One line: the mean, its error, the shares.
-std::string model_line(const ModelSummary& model);
+/// One line that begins with `measure`: the mean, its error, the shares.
+std::string model_line(std::string_view measure, const ModelSummary& model);
 
 }  // namespace attention_plasticity

@@ -134,7 +134,7 @@ TEST(SummaryTable, IsAlignedForFiguresOfAnySize) {
 
 TEST(SummarizeModel, CountsHeadsStrictlyBelowAndAboveTheBounds) {
   const ModelSummary model =
-      summarize_model(heads_with_plasticity({0.1, 0.25, nan, 0.5, 0.75, 0.9, 0.8, 0.9, 0.76}), {});
+      summarize_model("ap_overall", heads_with_plasticity({0.1, 0.25, nan, 0.5, 0.75, 0.9, 0.8, 0.9, 0.76}), {});
   EXPECT_EQ(model.heads, 8U);
   EXPECT_NEAR(model.mean, 4.96 / 8, 1e-15);
   EXPECT_EQ(model.share_below, 1.0 / 8);
@@ -145,16 +145,16 @@ TEST(SummarizeModel, CountsHeadsStrictlyBelowAndAboveTheBounds) {
 // Mean of 1, 2, 3, 6 is 3, squares 4 + 1 + 0 + 9 = 14, times 3/4.
 TEST(SummarizeModel, TakesItsErrorFromTheGroupsLeftOut) {
   const std::vector<double> without_group{1, 2, 3, 6};
-  EXPECT_DOUBLE_EQ(summarize_model(heads_with_plasticity({0.5}), without_group).error, std::sqrt(10.5));
+  EXPECT_DOUBLE_EQ(summarize_model("ap_overall", heads_with_plasticity({0.5}), without_group).error, std::sqrt(10.5));
 }
 
 TEST(SummarizeModel, HasNoErrorWhenAGroupLeavesNothing) {
   const std::vector<double> without_group{1, 2, nan, 6};
-  EXPECT_TRUE(std::isnan(summarize_model(heads_with_plasticity({0.5}), without_group).error));
+  EXPECT_TRUE(std::isnan(summarize_model("ap_overall", heads_with_plasticity({0.5}), without_group).error));
 }
 
 TEST(SummarizeModel, HasOnlyNaNOfNoHeads) {
-  const ModelSummary model = summarize_model({}, {});
+  const ModelSummary model = summarize_model("ap_overall", {}, {});
   EXPECT_EQ(model.heads, 0U);
   EXPECT_TRUE(std::isnan(model.mean));
   EXPECT_TRUE(std::isnan(model.share_below));
@@ -162,19 +162,20 @@ TEST(SummarizeModel, HasOnlyNaNOfNoHeads) {
 }
 
 TEST(ModelLine, SaysMeanErrorAndShares) {
-  EXPECT_EQ(model_line({40, 0.51234, 0.00321, 0.1, 0.325}),
+  EXPECT_EQ(model_line("Plasticity", {40, 0.51234, 0.00321, 0.1, 0.325}),
             "Plasticity of the model: 0.5123 ± 0.0032 (mean of 40 heads); 10 % below 0.25, 32 % above 0.75");
 }
 
 TEST(ModelLine, LeavesAnUnknownErrorOut) {
-  EXPECT_EQ(model_line({1, 0.8, nan, 0, 1}),
+  EXPECT_EQ(model_line("Plasticity", {1, 0.8, nan, 0, 1}),
             "Plasticity of the model: 0.8000 (mean of 1 head); 0 % below 0.25, 100 % above 0.75");
 }
 
 TEST(ModelLine, SaysWhenNoHeadHasAValue) {
-  EXPECT_EQ(model_line(summarize_model(heads_with_plasticity({nan}), {})),
+  EXPECT_EQ(model_line("Plasticity", summarize_model("ap_overall", heads_with_plasticity({nan}), {})),
             "Plasticity of the model: no head has a value");
-  EXPECT_EQ(model_line(summarize_model({}, {})), "Plasticity of the model: no head has a value");
+  EXPECT_EQ(model_line("Plasticity", summarize_model("ap_overall", {}, {})),
+            "Plasticity of the model: no head has a value");
 }
 
 }  // namespace

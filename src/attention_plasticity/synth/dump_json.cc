@@ -114,7 +114,11 @@ std::string model_config_json(const SynthOptions& options) {
   json["num_key_value_heads"] = options.k_heads;
   json["head_dim"] = options.dim;
   json["max_position_embeddings"] = Context(options).tokens();
-  if (options.rope_theta) json["rope_parameters"] = {{"rope_theta", *options.rope_theta}, {"rope_type", "default"}};
+  if (options.rope_theta) {
+    json["rope_parameters"] = {{"rope_theta", *options.rope_theta}, {"rope_type", "default"}};
+  } else {
+    json["position_embedding_type"] = "nope";
+  }
   if (options.window) {
     json["sliding_window"] = *options.window;
     for (int layer = 0; layer < options.layers; ++layer) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "attention_plasticity/rotary/rotary_parameters.h"
 #include "attention_plasticity/synth/bfloat16.h"
 #include "attention_plasticity/synth/context.h"
 #include "attention_plasticity/synth/noise.h"
@@ -41,7 +42,9 @@ void add_effects(const HeadModel& model, NormalSource normals, HeadRows& rows) {
 
 std::optional<Rotation> make_rotation(const SynthOptions& options) {
   if (!options.rope_theta) return std::nullopt;
-  return Rotation(options.dim, *options.rope_theta);
+  RotaryParameters parameters;
+  parameters.theta = *options.rope_theta;
+  return make_rotation(parameters, options.dim, RotaryLayout::half, 0);
 }
 
 void place_row(const HeadModel& model, const std::optional<Rotation>& rotation, double position, std::span<float> row) {

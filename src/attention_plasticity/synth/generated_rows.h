@@ -5,9 +5,9 @@
 
 #include "attention_plasticity/base/head_rows.h"
 #include "attention_plasticity/dump/layout.h"
+#include "attention_plasticity/rotary/rotation.h"
 #include "attention_plasticity/synth/head_model.h"
 #include "attention_plasticity/synth/options.h"
-#include "attention_plasticity/synth/rotation.h"
 
 namespace attention_plasticity {
 

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
+#include "attention_plasticity/rotary/rotation.h"
 #include "attention_plasticity/synth/context.h"
 #include "attention_plasticity/synth/head_model.h"
 #include "attention_plasticity/synth/noise.h"
-#include "attention_plasticity/synth/rotation.h"
 
 namespace attention_plasticity {
 

@@ -99,7 +99,7 @@ std::vector<double> add_turning_path(const HeadModel& model, const Rotation& rot
 QueryMoments bucket_moments(const HeadModel& model, const Matrix& noise, const std::optional<Rotation>& rotation,
                             TokenRange range, NumpyGenerator& generator) {
   QueryMoments moments;
-  moments.covariance = rotation ? mean_of_turned(noise, rotation->frequencies(), range) : noise;
+  moments.covariance = rotation ? mean_of_turned(noise, rotation->frequency, range) : noise;
   const double with_effects = 1 + model.effect * model.effect;
   for (std::size_t a = 0; a < model.dim(); ++a) {
     for (double& entry : moments.covariance.row(a)) entry *= with_effects;

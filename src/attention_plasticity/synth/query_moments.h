@@ -5,9 +5,9 @@
 
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/random/numpy_generator.h"
+#include "attention_plasticity/rotary/rotation.h"
 #include "attention_plasticity/synth/context.h"
 #include "attention_plasticity/synth/head_model.h"
-#include "attention_plasticity/synth/rotation.h"
 
 namespace attention_plasticity {
 

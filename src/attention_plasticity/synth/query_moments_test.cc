@@ -9,6 +9,7 @@ namespace attention_plasticity {
 namespace {
 
 constexpr std::size_t dim = 6;
+const Rotation some_rotation{RotaryLayout::half, {1.0, std::pow(50.0, -1.0 / 3), std::pow(50.0, -2.0 / 3)}, 1.0};
 
 HeadModel model_with(double effect) {
   SynthOptions options;
@@ -76,7 +77,7 @@ double largest_difference(const QueryMoments& a, const QueryMoments& b) {
 TEST(QueryMoments, AreTheSumOverThePositionsOfABucket) {
   for (const double effect : {0.0, 0.7}) {
     const HeadModel model = model_with(effect);
-    for (const auto& rotation : {std::optional<Rotation>(), std::optional<Rotation>(Rotation(dim, 50.0))}) {
+    for (const auto& rotation : {std::optional<Rotation>(), std::optional(some_rotation)}) {
       for (const TokenRange range : {TokenRange{0, 2}, TokenRange{16, 16}, TokenRange{512, 512}}) {
         NumpyGenerator generator(0);
         const auto moments = bucket_moments(model, noise_covariance(model), rotation, range, generator);
@@ -91,7 +92,7 @@ TEST(QueryMoments, AreTheSumOverThePositionsOfABucket) {
 TEST(QueryMoments, OfALargeBucketComeFromAPartOfIt) {
   HeadModel model = model_with(0);
   model.slope.assign(dim, 0.0);
-  const std::optional<Rotation> rotation(Rotation(dim, 50.0));
+  const std::optional<Rotation> rotation = some_rotation;
   const TokenRange range{8192, 8192};
   NumpyGenerator generator(0);
   const auto moments = bucket_moments(model, noise_covariance(model), rotation, range, generator);

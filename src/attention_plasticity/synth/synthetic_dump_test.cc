@@ -109,6 +109,7 @@ TEST_F(SyntheticDump, DescribesItsModel) {
   const json plain = json::parse(bytes_of(folder / "plain" / "config.json"));
   EXPECT_EQ(plain["head_dim"], 6);
   EXPECT_FALSE(plain.contains("rope_parameters"));
+  EXPECT_EQ(plain["position_embedding_type"], json("nope"));
   EXPECT_FALSE(plain.contains("layer_types"));
   options.rope_theta = 5000;
   options.window = 64;

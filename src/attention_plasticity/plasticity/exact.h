@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "attention_plasticity/base/head_rows.h"
+#include "attention_plasticity/plasticity/options.h"
+#include "attention_plasticity/random/numpy_generator.h"
+#include "attention_plasticity/rotary/rotation.h"
+
+namespace attention_plasticity {
+
+/// Triples by distance: bin b holds the distances with floor(log2(1 + distance)) = b.
+struct DistanceCell {
+  int near_bin;  ///< of the nearer key
+  int far_bin;   ///< of the farther one
+  double plasticity;
+  double logit_fixed;
+  double logit_spread;
+  std::size_t n_triples;
+};
+
+/// Position-exact plasticity of a head. Figures that do not exist are NaN.
+struct ExactPlasticity {
+  double overall = std::numeric_limits<double>::quiet_NaN();       ///< mean over the triples
+  double empirical = std::numeric_limits<double>::quiet_NaN();     ///< the same, counted over queries, not modelled
+  double logit_fixed = std::numeric_limits<double>::quiet_NaN();   ///< mean |m|/√d: what is settled beforehand
+  double logit_spread = std::numeric_limits<double>::quiet_NaN();  ///< mean √v/√d: what the query adds
+  std::size_t n_triples = 0;
+  std::vector<DistanceCell> distances;  ///< by (near_bin, far_bin)
+  std::vector<double> without_group;    ///< `overall` with one jackknife group left out, for each group
+};
+
+/// What the measure takes beside the rows.
+struct ExactSettings {
+  Rotation rotation;
+  Vectors vectors = Vectors::post;
+  WindowUnit window_unit = WindowUnit::tokens;
+  std::size_t num_triples = 4096;
+  std::size_t empirical_queries = 1024;  ///< 0: `empirical` stays empty
+};
+
+/// Follows the rotation of a rotary embedding exactly: with q̃ = R(-t) q ~ N(mu, Sigma) over all queries, a query at t
+/// and keys a, b have u = R(-t)(k_a - k_b), and the first key wins with probability Phi(u·mu / √(uᵀ Sigma u)).
+///
+/// Vectors captured before rotation are q̃ already, and their keys are turned to their positions. `query_group` names
+/// the jackknife group (below `groups`) of each query; empty without groups. Fewer than two queries: nothing is
+/// measured.
+ExactPlasticity measure_exact_plasticity(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings,
+                                         std::span<const std::size_t> query_group, std::size_t groups,
+                                         NumpyGenerator generator);
+
+}  // namespace attention_plasticity

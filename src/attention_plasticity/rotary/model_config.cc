@@ -1,0 +1,290 @@
+// From a config.json to a RotationPlan, as transformers 5 reads the spellings of today and before.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/rotary/model_family.h"
+#include "attention_plasticity/rotary/rotary_json.h"
+#include "attention_plasticity/rotary/rotation_plan.h"
+
+namespace attention_plasticity {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view sliding_attention = "sliding_attention";
+constexpr std::string_view full_attention = "full_attention";
+
+/// A model's config and what its type adds to it.
+struct Config {
+  JsonFields fields;
+  std::string model_type;
+  ModelFamily family;
+  bool is_known;  ///< the family is not just the defaults of an unknown one
+};
+
+Config config_of(const JsonFields& fields) {
+  std::string type = fields.text("model_type").value_or("");
+  const ModelFamily* const family = model_family_of(type);
+  // Without a family, the class defaults are not known: theta has to be said.
+  return {fields, std::move(type), family == nullptr ? ModelFamily{.theta = 0} : *family, family != nullptr};
+}
+
+std::optional<std::size_t> first_count(const JsonFields& fields, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (const std::optional<std::size_t> value = fields.count(key)) return value;
+  }
+  return std::nullopt;
+}
+
+bool names_rotation(const JsonFields& fields) {
+  constexpr std::array<std::string_view, 8> keys{"rope_parameters",      "rope_theta",           "rope_scaling",
+                                                 "rotary_emb_base",      "rotary_pct",           "rotary_dim",
+                                                 "rope_local_base_freq", "partial_rotary_factor"};
+  return std::ranges::any_of(keys, [&](std::string_view key) {
+    const json* const value = fields.find(key);
+    return value != nullptr && !(value->is_object() && value->empty());
+  });
+}
+
+std::optional<std::size_t> head_dim_of(const Config& config) {
+  if (const std::optional<std::size_t> own = config.fields.count("head_dim")) return own;
+  if (config.family.head_dim != 0) return config.family.head_dim;
+  const auto hidden = first_count(config.fields, {"hidden_size", "n_embd", "n_embed"});
+  const auto heads = first_count(config.fields, {"num_attention_heads", "n_head"});
+  if (!hidden || !heads) return std::nullopt;
+  if (*hidden < *heads) {
+    throw Error(ErrorKind::usage,
+                fmt::format("hidden_size is {}; at least num_attention_heads ({}) is expected", *hidden, *heads));
+  }
+  return *hidden / *heads;
+}
+
+/// What attention each layer has: `layer_types`, or a pattern; nothing when the config does not say.
+struct LayerTypes {
+  std::vector<std::string> names;
+  bool repeats = false;
+
+  template <typename Index>
+  LayerPattern indexed(Index index) const {
+    LayerPattern pattern{{}, repeats};
+    std::ranges::transform(names, std::back_inserter(pattern.values), index);
+    return pattern;
+  }
+};
+
+std::optional<LayerTypes> layer_types_of(const Config& config) {
+  if (auto listed = config.fields.texts("layer_types"); listed && !listed->empty()) {
+    return LayerTypes{std::move(*listed), false};
+  }
+  auto pattern = first_count(config.fields, {"sliding_window_pattern", "_sliding_window_pattern"});
+  if (!pattern && config.family.sliding_pattern != 0) pattern = config.family.sliding_pattern;
+  if (!pattern) return std::nullopt;
+  LayerTypes types{std::vector<std::string>(*pattern, std::string(sliding_attention)), true};
+  types.names.back() = full_attention;
+  return types;
+}
+
+LayerTypes required_layer_types(const Config& config) {
+  std::optional<LayerTypes> types = layer_types_of(config);
+  if (!types) {
+    throw Error(ErrorKind::usage,
+                fmt::format("layer_types is missing, and layers of different attention turn differently; {}",
+                            rotation_by_hand()));
+  }
+  return std::move(*types);
+}
+
+/// The kind of an object; Phi-3 spells longrope "su" or "yarn".
+void read_kind(const Config& config, const JsonFields& fields, RotaryKind& kind) {
+  const std::optional<std::string> name = rope_type(fields);
+  if (!name) return;
+  const bool is_longrope = config.model_type == "phi3" && (*name == "su" || *name == "yarn");
+  kind = is_longrope ? RotaryKind::longrope : known_rotary_kind(*name);
+}
+
+double partial_of(const Config& config, const JsonFields* own) {
+  std::optional<double> partial = own == nullptr ? std::nullopt : own->number("partial_rotary_factor");
+  if (!partial) partial = config.fields.number("partial_rotary_factor");
+  if (!partial) partial = config.fields.number("rotary_pct");
+  if (!partial) return config.family.partial;
+  const bool is_share = *partial > 0 && *partial <= 1;
+  if (!is_share) {
+    throw Error(ErrorKind::usage,
+                fmt::format("partial_rotary_factor is {}; a number above 0 and not above 1 is expected", *partial));
+  }
+  return *partial;
+}
+
+/// A way of turning from objects that hold its parameters, later ones over earlier ones, and from the top of the
+/// config.
+Turning turning_of(const Config& config, std::optional<double> theta, const std::vector<JsonFields>& objects) {
+  Turning turning;
+  RotaryParameters& parameters = turning.parameters;
+  const bool names_theta =
+      std::ranges::any_of(objects, [](const JsonFields& object) { return object.find("rope_theta"); });
+  if (!theta && !names_theta) {
+    throw Error(ErrorKind::usage,
+                fmt::format("rope_theta is missing, and the default of model type {} is not known; {}",
+                            shown(json(config.model_type)), rotation_by_hand()));
+  }
+  if (theta) parameters.theta = *theta;
+  parameters.trained_length = config.fields.number("max_position_embeddings");
+  for (const JsonFields& object : objects) {
+    read_kind(config, object, parameters.kind);
+    read_rotary_parameters(object, parameters);
+  }
+  // At the top it wins over the one among the parameters, as in transformers.
+  if (const auto length = config.fields.number("original_max_position_embeddings")) parameters.original_length = length;
+  turning.partial = partial_of(config, objects.empty() ? nullptr : &objects.front());
+  turning.dim = config.fields.count("rotary_dim");
+  if (!turning.dim && config.family.rotary_dim != 0) turning.dim = config.family.rotary_dim;
+  check_rotary_parameters(parameters);
+  return turning;
+}
+
+/// A theta of the config, else of the family, where 0 is none.
+std::optional<double> theta_of(const Config& config, std::initializer_list<std::string_view> keys, double usual) {
+  for (const std::string_view key : keys) {
+    const std::optional<double> theta = config.fields.number(key);
+    if (theta && !(*theta > 0)) config.fields.refuse(key, "a number above 0");
+    if (theta) return theta;
+  }
+  return usual != 0 ? std::optional(usual) : std::nullopt;
+}
+
+std::optional<double> theta_of(const Config& config) {
+  return theta_of(config, {"rope_theta", "rotary_emb_base"}, config.family.theta);
+}
+
+/// Theta of layers with sliding attention, where they have one of their own.
+std::optional<double> sliding_theta_of(const Config& config) {
+  return theta_of(config, {"rope_local_base_freq"}, config.family.sliding_theta);
+}
+
+/// Whether `rope_parameters` holds one object for each type of layer.
+bool is_per_layer_type(const JsonFields& parameters) {
+  return !rope_type(parameters) &&
+         std::ranges::any_of(parameters.object(), [](const json& value) { return value.is_object(); });
+}
+
+/// One way of turning for each type of layer; null stands for layers that do not turn. Numbers beside the objects are
+/// ignored, as in transformers: its default theta used to be left there.
+void plan_per_layer_type(const Config& config, const JsonFields& parameters, const std::optional<JsonFields>& scaling,
+                         RotationPlan& plan) {
+  const LayerTypes types = required_layer_types(config);
+  std::vector<std::string> names;
+  for (const auto& item : parameters.object().items()) {
+    const std::string& name = item.key();
+    if (!item.value().is_object() && !item.value().is_null()) continue;
+    names.push_back(name);
+    if (const std::optional<JsonFields> own = parameters.fields(name)) {
+      std::vector<JsonFields> objects{*own};
+      if (scaling && name == full_attention) objects.push_back(*scaling);
+      const std::optional<double> theta = name == sliding_attention ? sliding_theta_of(config) : std::nullopt;
+      plan.turnings.push_back(turning_of(config, theta ? theta : theta_of(config), objects));
+    } else {
+      plan.turnings.emplace_back().parameters.kind = RotaryKind::none;
+    }
+  }
+  plan.turning_of = types.indexed([&](const std::string& type) {
+    const auto index = static_cast<std::size_t>(std::ranges::find(names, type) - names.begin());
+    if (index == names.size()) {
+      names.push_back(type);
+      plan.turnings.emplace_back().refusal =
+          fmt::format("rope_parameters says nothing of layers of type {}", shown(json(type)));
+    }
+    return index;
+  });
+}
+
+/// One set of parameters, but for layers with sliding attention in models that treat them differently.
+void plan_flat(const Config& config, const std::vector<JsonFields>& objects, RotationPlan& plan) {
+  plan.turnings.push_back(turning_of(config, theta_of(config), objects));
+  const std::optional<double> sliding_theta = sliding_theta_of(config);
+  if (!sliding_theta && !config.family.scales_full_layers_only) return;
+  Turning sliding = plan.turnings.front();
+  sliding.parameters = {};
+  sliding.parameters.theta = sliding_theta.value_or(plan.turnings.front().parameters.theta);
+  plan.turnings.push_back(std::move(sliding));
+  plan.turning_of = required_layer_types(config).indexed(
+      [](const std::string& type) -> std::size_t { return type == sliding_attention ? 1 : 0; });
+}
+
+LayerPattern turning_layers(const Config& config) {
+  LayerPattern all{{1}, true};
+  if (config.family.turning != TurningLayers::all) {
+    const bool has_no_window =
+        config.fields.object().contains("sliding_window") && config.fields.find("sliding_window") == nullptr;
+    if (config.family.turning == TurningLayers::sliding_when_windowed && has_no_window) return all;
+    return required_layer_types(config).indexed(
+        [](const std::string& type) -> std::size_t { return type == sliding_attention ? 1 : 0; });
+  }
+  if (const auto flags = config.fields.flags("no_rope_layers"); flags && !flags->empty()) {
+    return {{flags->begin(), flags->end()}, false};
+  }
+  const std::size_t interval = config.fields.count("no_rope_layer_interval").value_or(config.family.no_rope_interval);
+  if (interval == 0) return all;
+  LayerPattern pattern{std::vector<std::size_t>(interval, 1), true};
+  pattern.values.back() = 0;
+  return pattern;
+}
+
+void refuse_latent_attention(const JsonFields& fields) {
+  if (fields.find("qk_rope_head_dim") == nullptr || fields.find("qk_nope_head_dim") == nullptr) return;
+  throw Error(ErrorKind::usage,
+              "qk_rope_head_dim: multi-head latent attention turns the last components of a vector, which is not known "
+              "here; pass --num_triples 0 to leave position-exact plasticity out");
+}
+
+std::optional<RotationPlan> plan_of(const JsonFields& fields) {
+  const Config config = config_of(fields);
+  refuse_latent_attention(fields);
+  if (fields.flag("alibi").value_or(false)) return std::nullopt;
+  RotationPlan plan;
+  // Granite 4 models without rotation keep a rope_theta.
+  if (fields.text("position_embedding_type") == "nope") {
+    plan.turns = {{0}, true};
+    return plan;
+  }
+  if (!config.is_known && !names_rotation(fields)) return std::nullopt;
+  plan.layout = config.family.layout;
+  plan.head_dim = head_dim_of(config);
+  const std::optional<JsonFields> parameters = fields.fields("rope_parameters");
+  const std::optional<JsonFields> scaling = fields.fields("rope_scaling");
+  if (parameters && is_per_layer_type(*parameters)) {
+    plan_per_layer_type(config, *parameters, scaling, plan);
+  } else {
+    std::vector<JsonFields> objects;
+    if (parameters) objects.push_back(*parameters);
+    if (scaling) objects.push_back(*scaling);
+    json usual;
+    if (objects.empty() && !config.family.scaling.empty()) {
+      usual = json::parse(config.family.scaling);
+      objects.emplace_back(usual);
+    }
+    plan_flat(config, objects, plan);
+  }
+  plan.turns = turning_layers(config);
+  return plan;
+}
+
+}  // namespace
+
+std::optional<RotationPlan> plan_of_model_config(std::string_view text) {
+  const json config = parse_json_object(text, ErrorKind::input, "the model's config");
+  const JsonFields fields(config);
+  if (const std::optional<JsonFields> of_text = fields.fields("text_config")) {
+    if (std::optional<RotationPlan> plan = plan_of(*of_text)) return plan;
+  }
+  return plan_of(fields);
+}
+
+}  // namespace attention_plasticity

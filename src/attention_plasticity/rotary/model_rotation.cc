@@ -1,0 +1,150 @@
+#include "attention_plasticity/rotary/model_rotation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/nearest_name.h"
+#include "attention_plasticity/rotary/rotary_json.h"
+
+namespace attention_plasticity {
+namespace {
+
+constexpr std::array<std::string_view, 16> scaling_keys{"rope_type",
+                                                        "type",
+                                                        "rope_theta",
+                                                        "factor",
+                                                        "attention_factor",
+                                                        "mscale",
+                                                        "mscale_all_dim",
+                                                        "beta_fast",
+                                                        "beta_slow",
+                                                        "truncate",
+                                                        "low_freq_factor",
+                                                        "high_freq_factor",
+                                                        "short_factor",
+                                                        "long_factor",
+                                                        "original_max_position_embeddings",
+                                                        "max_position_embeddings"};
+
+void check_scaling_keys(const nlohmann::json& scaling) {
+  for (const auto& item : scaling.items()) {
+    const std::string& key = item.key();
+    if (std::ranges::find(scaling_keys, key) != scaling_keys.end()) continue;
+    if (key == "partial_rotary_factor") {
+      throw Error(ErrorKind::usage, "rope_scaling.partial_rotary_factor: say how many components turn with rope_dim");
+    }
+    const std::optional<std::string> nearest = nearest_name(key, scaling_keys);
+    throw Error(ErrorKind::usage, fmt::format("rope_scaling.{}: unknown key; {}", key,
+                                              nearest ? fmt::format("did you mean {}?", *nearest)
+                                                      : fmt::format("known are {}", fmt::join(scaling_keys, ", "))));
+  }
+}
+
+/// Reads `rope_scaling`, whose theta may not contradict `rope_theta`.
+void read_scaling(const std::string& text, std::optional<double>& theta, RotaryParameters& parameters) {
+  const nlohmann::json scaling = parse_json_object(text, ErrorKind::usage, "rope_scaling");
+  check_scaling_keys(scaling);
+  const JsonFields fields(scaling, "rope_scaling.");
+  if (const std::optional<std::string> name = rope_type(fields)) {
+    parameters.kind = known_rotary_kind(*name);
+  } else if (std::ranges::any_of(scaling.items(), [](const auto& item) { return item.key() != "rope_theta"; })) {
+    fields.refuse("rope_type", fmt::format("one of {}", rotary_kind_names()));
+  }
+  read_rotary_parameters(fields, parameters);
+  parameters.trained_length = fields.number("max_position_embeddings");
+  const std::optional<double> own = fields.number("rope_theta");
+  if (own && theta && *own != *theta) {
+    throw Error(ErrorKind::usage,
+                fmt::format("rope_theta is {}, rope_scaling.rope_theta {}; say it once", *theta, *own));
+  }
+  if (own) theta = own;
+}
+
+std::size_t turned_dim(const Turning& turning, std::size_t width) {
+  const std::size_t dim =
+      turning.dim ? *turning.dim : static_cast<std::size_t>(static_cast<double>(width) * turning.partial);
+  if (dim > width) {
+    throw Error(ErrorKind::usage, fmt::format("{} components are to be turned, the vectors have {}", dim, width));
+  }
+  return dim;
+}
+
+}  // namespace
+
+std::optional<std::size_t> LayerPattern::at(int layer) const {
+  if (layer < 0 || values.empty()) return std::nullopt;
+  const auto index = static_cast<std::size_t>(layer);
+  if (index < values.size()) return values[index];
+  return repeats ? std::optional(values[index % values.size()]) : std::nullopt;
+}
+
+ModelRotation::ModelRotation(RotationPlan plan) : plan_(std::move(plan)) {}
+
+ModelRotation ModelRotation::none() {
+  RotationPlan plan;
+  plan.turns = {{0}, true};
+  return ModelRotation(std::move(plan));
+}
+
+ModelRotation ModelRotation::of_settings(const RotarySettings& settings) {
+  Turning turning;
+  turning.dim = settings.dim;
+  if (settings.dim && (*settings.dim == 0 || *settings.dim % 2 != 0)) {
+    throw Error(ErrorKind::usage, fmt::format("rope_dim is {}; an even number above 0 is expected", *settings.dim));
+  }
+  std::optional<double> theta = settings.theta;
+  if (settings.scaling) read_scaling(*settings.scaling, theta, turning.parameters);
+  if (!theta) {
+    throw Error(ErrorKind::usage,
+                "rope_theta: missing; the base of the model's rotary frequencies is expected, as "
+                "10000 of many models");
+  }
+  turning.parameters.theta = *theta;
+  check_rotary_parameters(turning.parameters);
+
+  RotationPlan plan;
+  plan.layout = settings.layout.value_or(RotaryLayout::half);
+  plan.turnings.push_back(std::move(turning));
+  return ModelRotation(std::move(plan));
+}
+
+std::optional<ModelRotation> ModelRotation::of_model_config(std::string_view json) {
+  std::optional<RotationPlan> plan = plan_of_model_config(json);
+  if (!plan) return std::nullopt;
+  return ModelRotation(std::move(*plan));
+}
+
+bool ModelRotation::depends_on_length() const {
+  return std::ranges::any_of(plan_.turnings, [](const Turning& turning) {
+    return turning.parameters.kind == RotaryKind::dynamic || turning.parameters.kind == RotaryKind::longrope;
+  });
+}
+
+LayerRotation ModelRotation::layer(int layer, std::size_t width, double largest_position) const {
+  if (plan_.head_dim && *plan_.head_dim != width) {
+    throw Error(ErrorKind::usage, fmt::format("the vectors have {} components, the model's config says head_dim {}",
+                                              width, *plan_.head_dim));
+  }
+  const std::optional<std::size_t> turns = plan_.turns.at(layer);
+  const std::optional<std::size_t> index = plan_.turning_of.at(layer);
+  if (!turns || !index) {
+    throw Error(ErrorKind::usage, fmt::format("layer {} is none of those that the model's config lists", layer));
+  }
+  LayerRotation result;
+  result.rotation.layout = plan_.layout;
+  if (*turns == 0) return result;
+  const Turning& turning = plan_.turnings.at(*index);
+  if (!turning.refusal.empty()) throw Error(ErrorKind::usage, fmt::format("layer {}: {}", layer, turning.refusal));
+  if (turning.parameters.kind == RotaryKind::none) return result;
+  result.kind = turning.parameters.kind;
+  result.theta = turning.parameters.theta;
+  result.rotation = make_rotation(turning.parameters, turned_dim(turning, width), plan_.layout, largest_position);
+  return result;
+}
+
+}  // namespace attention_plasticity

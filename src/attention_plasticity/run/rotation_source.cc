@@ -1,0 +1,128 @@
+#include "attention_plasticity/run/rotation_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/dump/head_file.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_settings(const RunConfig& config) {
+  return config.rope_theta || config.rope_dim || config.rope_layout || config.rope_scaling;
+}
+
+RotarySettings settings_of(const RunConfig& config) {
+  RotarySettings settings{config.rope_theta, {}, config.rope_layout, config.rope_scaling};
+  if (config.rope_dim) settings.dim = static_cast<std::size_t>(*config.rope_dim);
+  return settings;
+}
+
+// None when there is no such file.
+std::optional<std::string> read_text(const fs::path& file) {
+  std::error_code unknown;
+  if (!fs::is_regular_file(file, unknown)) return std::nullopt;
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+std::optional<ModelRotation> rotation_in(const fs::path& file, const std::string& text) {
+  try {
+    return ModelRotation::of_model_config(text);
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what(), file.string());
+  }
+}
+
+[[noreturn]] void refuse_given(const std::string& file, std::string_view problem) {
+  throw Error(ErrorKind::usage, fmt::format("rope_config: {}", problem), file);
+}
+
+ModelRotation given_model_config(const std::string& file) {
+  const std::optional<std::string> text = read_text(file);
+  if (!text) refuse_given(file, "there is no such file, or it cannot be read; it takes the config.json of the model");
+  try {
+    std::optional<ModelRotation> rotation = rotation_in(file, *text);
+    if (rotation) return std::move(*rotation);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::input) refuse_given(file, error.what());
+    throw;
+  }
+  refuse_given(file, "says nothing of a rotation; pass --rope_theta, or --rope none for a model without one");
+}
+
+// A config.json that is no JSON has been noted where the model's shape was looked for.
+std::optional<ModelRotation> found_model_config(const fs::path& root, const DumpLayout& layout) {
+  for (const fs::path& folder : {layout.folder, root}) {
+    const fs::path file = folder / "config.json";
+    try {
+      const std::optional<std::string> text = read_text(file);
+      std::optional<ModelRotation> rotation = text ? rotation_in(file, *text) : std::nullopt;
+      if (rotation) return rotation;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::input) throw;
+    }
+  }
+  return std::nullopt;
+}
+
+// Of every file that can be read, whichever heads are selected: a part of a run is the same as the whole.
+double largest_position(const DumpLayout& layout) {
+  double largest = 0;
+  const auto look = [&](Side side, const HeadKey& head) {
+    try {
+      const HeadRows rows = read_head_file(layout.file(side, head), side, {.vectors = false}).rows;
+      largest = std::max(largest, std::ranges::max(rows.position));
+    } catch (const Error&) {
+      return;  // its turn tells why
+    }
+  };
+  for (const HeadKey& head : layout.queries) look(Side::query, head);
+  for (const HeadKey& head : layout.keys) look(Side::key, head);
+  return largest;
+}
+
+}  // namespace
+
+std::optional<DumpRotation> find_rotation(const RunConfig& config, const fs::path& root, const DumpLayout& layout,
+                                          std::vector<std::string>& notes) {
+  if (config.analysis.num_triples == 0) return std::nullopt;
+  std::optional<ModelRotation> model;
+  if (config.rope == Rope::none) {
+    model = ModelRotation::none();
+  } else if (has_settings(config)) {
+    model = ModelRotation::of_settings(settings_of(config));
+  } else if (config.rope_config) {
+    model = given_model_config(*config.rope_config);
+  } else {
+    model = found_model_config(root, layout);
+  }
+  if (!model) {
+    notes.emplace_back(
+        "position-exact plasticity is left out, since nothing says how the model turns its vectors: pass --rope_config "
+        "with the model's config.json, --rope_theta, or --rope none for a model without rotation");
+    return std::nullopt;
+  }
+  const bool needs_length = model->depends_on_length();
+  return DumpRotation{std::move(*model), needs_length ? largest_position(layout) : 0};
+}
+
+std::string described(const LayerRotation& layer, std::size_t width) {
+  const std::string kind(rotary_kind_name(layer.kind));
+  if (layer.kind == RotaryKind::none) return kind;
+  const std::size_t dim = layer.rotation.dim();
+  return fmt::format("{}, theta {}, {} {} components, {}", kind, layer.theta,
+                     dim == width ? "all" : fmt::format("{} of", dim), width,
+                     layer.rotation.layout == RotaryLayout::half ? "half" : "interleaved");
+}
+
+}  // namespace attention_plasticity

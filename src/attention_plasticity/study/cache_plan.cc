@@ -1,0 +1,222 @@
+#include "attention_plasticity/study/cache_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "attention_plasticity/base/error.h"
+
+namespace attention_plasticity {
+namespace {
+
+// Bounds the memory that one odd index would take; no model comes near.
+constexpr std::int64_t most_query_heads = 1'000'000;
+
+// Query heads of a KV head.
+int group_size(const RunDescription& model, const std::string& file) {
+  if (model.num_k_heads > 0 && model.num_q_heads > 0 && model.num_q_heads % model.num_k_heads == 0) {
+    return model.num_q_heads / model.num_k_heads;
+  }
+  throw Error(ErrorKind::input,
+              fmt::format("{} query heads are no multiple of {} KV heads", model.num_q_heads, model.num_k_heads), file);
+}
+
+// The scores of all query heads of a grid, group after group: NaN where there is none.
+std::vector<double> score_grid(const RunDescription& model, std::span<const QueryHeadScore> scores,
+                               const std::string& file) {
+  if (std::int64_t{model.num_layers} * model.num_q_heads > most_query_heads) {
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{} layers of {} query heads are more than any model has", model.num_layers, model.num_q_heads),
+        file);
+  }
+  const auto heads = static_cast<std::size_t>(model.num_q_heads);
+  std::vector<double> grid(static_cast<std::size_t>(model.num_layers) * heads, std::nan(""));
+  for (const QueryHeadScore& head : scores) {
+    if (head.layer >= model.num_layers || head.q_head >= model.num_q_heads) {
+      throw Error(ErrorKind::input,
+                  fmt::format("layer {}, q_head {} lies outside the model: {} layers of {} query heads", head.layer,
+                              head.q_head, model.num_layers, model.num_q_heads),
+                  file);
+    }
+    grid[static_cast<std::size_t>(head.layer) * heads + static_cast<std::size_t>(head.q_head)] = head.score;
+  }
+  return grid;
+}
+
+// NaN when one of them is: a head that was not measured may be the one that needs its cache.
+double group_score(std::span<const double> scores, GroupScore group) {
+  double sum = 0;
+  double largest = scores.front();
+  for (const double score : scores) {
+    if (std::isnan(score)) return score;
+    sum += score;
+    largest = std::max(largest, score);
+  }
+  return group == GroupScore::max ? largest : sum / static_cast<double>(scores.size());
+}
+
+void refuse_missing(const CachePlan& plan, const std::string& file) {
+  constexpr std::size_t shown = 3;
+  std::size_t missing = 0;
+  std::vector<std::string> first;
+  for (std::size_t i = 0; i < plan.heads.size(); ++i) {
+    if (plan.heads[i].kind == CacheKind::sliding || !std::isnan(plan.heads[i].score)) continue;
+    const auto heads = static_cast<std::size_t>(plan.num_kv_heads);
+    if (missing++ < shown) first.push_back(fmt::format("layer {} kv_head {}", i / heads, i % heads));
+  }
+  if (missing == 0) return;
+  throw Error(ErrorKind::input,
+              fmt::format("{} of {} KV heads have query heads without {}: {}{}; analyse all heads, or pass --missing "
+                          "full to leave these full",
+                          missing, plan.heads.size(), plan.column.value_or("a score"), fmt::join(first, ", "),
+                          missing > shown ? ", ..." : ""),
+              file);
+}
+
+void keep_share(CachePlan& plan, double share) {
+  std::vector<PlannedHead*> scored;
+  for (PlannedHead& head : plan.heads) {
+    if (!std::isnan(head.score)) scored.push_back(&head);
+  }
+  // Stable: equal scores stay in the order of layers and heads.
+  std::ranges::stable_sort(scored, std::greater(), [](const PlannedHead* head) { return head->score; });
+  // A share is a decimal fraction: 0.285 of 100 is a half, though the product of the doubles falls short of it.
+  const auto kept = static_cast<std::size_t>(std::floor(share * static_cast<double>(scored.size()) + 0.5 + 1e-9));
+  for (std::size_t i = kept; i < scored.size(); ++i) scored[i]->kind = CacheKind::window;
+}
+
+RunDescription model_of(const HeadMetrics& metrics) {
+  RunDescription model;
+  model.num_k_heads = 1;
+  for (const MeasuredHead& head : metrics.heads()) {
+    model.num_layers = std::max(model.num_layers, head.layer + 1);
+    model.num_q_heads = std::max(model.num_q_heads, head.q_head + 1);
+    model.num_k_heads = std::max(model.num_k_heads, head.k_head + 1);
+  }
+  if (model.num_q_heads % model.num_k_heads != 0) {
+    throw Error(ErrorKind::input,
+                fmt::format("holds a part of the heads, {} query heads and {} key heads of a layer, which is no whole "
+                            "group; the run.json of the run should stand beside it",
+                            model.num_q_heads, model.num_k_heads),
+                metrics.file());
+  }
+  return model;
+}
+
+void check_groups(const HeadMetrics& metrics, const RunDescription& model) {
+  const int group = group_size(model, metrics.file());
+  for (const MeasuredHead& head : metrics.heads()) {
+    if (head.q_head / group == head.k_head) continue;
+    throw Error(
+        ErrorKind::input,
+        fmt::format("layer {}: q_head {} reads k_head {}, and of {} query and {} key heads it should read {}; "
+                    "the run.json of the run should stand beside it",
+                    head.layer, head.q_head, head.k_head, model.num_q_heads, model.num_k_heads, head.q_head / group),
+        metrics.file());
+  }
+}
+
+std::int64_t planned_tokens(const CachePlan& plan, const PlannedHead& head, std::int64_t tokens) {
+  switch (head.kind) {
+    case CacheKind::full:
+      return tokens;
+    case CacheKind::window:
+      return std::min(tokens, head.window + plan.sinks);
+    case CacheKind::sliding:
+      return std::min(tokens, head.window);
+  }
+  return tokens;
+}
+
+}  // namespace
+
+std::size_t CachePlan::count(CacheKind kind) const {
+  return static_cast<std::size_t>(std::ranges::count(heads, kind, &PlannedHead::kind));
+}
+
+void check(const CachePlanOptions& options) {
+  constexpr std::int64_t longest = 1'000'000'000'000;
+  const auto refuse = [](const char* message) { throw Error(ErrorKind::usage, message); };
+  if (options.keep.has_value() == options.threshold.has_value()) {
+    refuse("a plan needs one of --keep (the share of KV heads that stay full) and --threshold (their least score)");
+  }
+  const bool is_share = !options.keep || (*options.keep >= 0 && *options.keep <= 1);
+  if (!is_share) refuse("--keep: should be a share from 0 to 1");
+  if (options.threshold && !std::isfinite(*options.threshold)) refuse("--threshold: should be a finite number");
+  if (options.window < 1 || options.window > longest) refuse("--window: should be 1 to 10^12 tokens");
+  if (options.sinks < 0 || options.sinks > longest) refuse("--sinks: should be 0 to 10^12 tokens");
+}
+
+CachePlan plan_cache(const RunDescription& model, std::span<const QueryHeadScore> scores,
+                     const CachePlanOptions& options, const std::string& file) {
+  check(options);
+  CachePlan plan{model.model,
+                 options.column,
+                 options.group,
+                 options.keep,
+                 options.threshold,
+                 options.window,
+                 options.sinks,
+                 model.num_layers,
+                 model.num_q_heads,
+                 model.num_k_heads,
+                 {}};
+  const std::vector<double> grid = score_grid(model, scores, file);
+  const auto group = static_cast<std::size_t>(group_size(model, file));
+  const auto kv_heads = static_cast<std::size_t>(model.num_k_heads);
+  plan.heads.resize(grid.size() / group);
+  for (std::size_t i = 0; i < plan.heads.size(); ++i) {
+    PlannedHead& head = plan.heads[i];
+    const auto window = model.windows.find(static_cast<int>(i / kv_heads));
+    if (window != model.windows.end()) {
+      head.kind = CacheKind::sliding;
+      head.window = window->second;
+      continue;
+    }
+    head.score = group_score(std::span(grid).subspan(i * group, group), options.group);
+    if (options.threshold && head.score < *options.threshold) head.kind = CacheKind::window;
+  }
+  if (!options.keep_missing) refuse_missing(plan, file);
+  if (options.keep) keep_share(plan, *options.keep);
+  for (PlannedHead& head : plan.heads) {
+    if (head.kind == CacheKind::window) head.window = options.window;
+  }
+  return plan;
+}
+
+CachePlan plan_cache(const HeadMetrics& metrics, const std::optional<RunDescription>& run,
+                     const CachePlanOptions& options) {
+  check(options);
+  if (options.column == "ap_exact" && !metrics.has("ap_exact")) {
+    throw Error(
+        ErrorKind::input,
+        "has no ap_exact, which needs the model's rotation when the dump is analysed; --column plans by another",
+        metrics.file());
+  }
+  const RunDescription model = run ? *run : model_of(metrics);
+  check_groups(metrics, model);
+  const std::vector<double> values = metrics.values(options.column);
+  std::vector<QueryHeadScore> scores;
+  scores.reserve(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    scores.push_back({metrics.heads()[i].layer, metrics.heads()[i].q_head, values[i]});
+  }
+  return plan_cache(model, scores, options, metrics.file());
+}
+
+double cache_saved(const CachePlan& plan, std::int64_t tokens) {
+  double now = 0;
+  double planned = 0;
+  for (const PlannedHead& head : plan.heads) {
+    const std::int64_t kept = planned_tokens(plan, head, tokens);
+    planned += static_cast<double>(kept);
+    now += static_cast<double>(head.kind == CacheKind::sliding ? kept : tokens);
+  }
+  return now > 0 ? 1 - planned / now : 0;
+}
+
+}  // namespace attention_plasticity

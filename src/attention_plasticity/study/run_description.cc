@@ -1,0 +1,71 @@
+#include "attention_plasticity/study/run_description.h"
+
+#include <fmt/format.h>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/study/json_text.h"
+#include "attention_plasticity/study/text_file.h"
+
+namespace attention_plasticity {
+namespace {
+
+constexpr std::int64_t most_heads = 10'000;
+constexpr std::int64_t longest_window = 9'007'199'254'740'992;  // 2^53: what a JSON number holds exactly
+
+const StudyJson& member(const StudyJson& object, const char* key, StudyJson::value_t type, const std::string& file) {
+  const auto found = object.find(key);
+  if (found != object.end() && found->type() == type) return *found;
+  throw Error(
+      ErrorKind::input,
+      fmt::format("has no {}, so it is not the run.json of a run; move it away to go by the metrics alone", key), file);
+}
+
+std::map<int, std::int64_t> sliding_windows(const StudyJson& layers, int num_layers, const std::string& file) {
+  std::map<int, std::int64_t> windows;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::string place = fmt::format("model.layers[{}].", i);
+    if (!layers[i].is_object()) {
+      throw Error(ErrorKind::input, fmt::format("model.layers[{}] should be an object", i), file);
+    }
+    const auto attention = layers[i].find("attention");
+    if (attention == layers[i].end() || (*attention != "full" && *attention != "sliding")) {
+      throw Error(ErrorKind::input, place + "attention should be full or sliding", file);
+    }
+    const auto layer = static_cast<int>(json_integer(layers[i], "layer", 0, num_layers - 1, place, file));
+    if (*attention == "sliding") windows[layer] = json_integer(layers[i], "window", 1, longest_window, place, file);
+  }
+  return windows;
+}
+
+}  // namespace
+
+RunDescription parse_run_description(std::string_view text, const std::string& file) {
+  const StudyJson json = parse_json_object(text, file);
+  const StudyJson& model = member(json, "model", StudyJson::value_t::object, file);
+  const auto count = [&](const char* key) {
+    return static_cast<int>(json_integer(model, key, 1, most_heads, "model.", file));
+  };
+  RunDescription run;
+  const auto name = model.find("name");
+  if (name != model.end() && name->is_string() && !name->get<std::string>().empty()) run.model = *name;
+  run.num_layers = count("num_layers");
+  run.num_q_heads = count("num_q_heads");
+  run.num_k_heads = count("num_k_heads");
+  if (run.num_q_heads % run.num_k_heads != 0) {
+    throw Error(ErrorKind::input,
+                fmt::format("model.num_q_heads should be a multiple of model.num_k_heads: {} is none of {}",
+                            run.num_q_heads, run.num_k_heads),
+                file);
+  }
+  run.windows = sliding_windows(member(model, "layers", StudyJson::value_t::array, file), run.num_layers, file);
+  return run;
+}
+
+std::optional<RunDescription> read_run_description(const std::filesystem::path& metrics_file) {
+  const std::filesystem::path file = metrics_file.parent_path() / "run.json";
+  std::error_code unknown;
+  if (!std::filesystem::exists(file, unknown)) return std::nullopt;
+  return parse_run_description(read_text_file(file), file.string());
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace attention_plasticity {
+
+/// What run.json says of the model.
+struct RunDescription {
+  std::optional<std::string> model;
+  int num_layers = 0;
+  int num_q_heads = 0;
+  int num_k_heads = 0;
+  std::map<int, std::int64_t> windows;  ///< in tokens, of the layers known to slide
+};
+
+/// Throws Error(input), naming the key, for what is not the run.json of a run.
+RunDescription parse_run_description(std::string_view text, const std::string& file);
+
+/// run.json beside the metrics; none when there is no such file.
+std::optional<RunDescription> read_run_description(const std::filesystem::path& metrics_file);
+
+}  // namespace attention_plasticity

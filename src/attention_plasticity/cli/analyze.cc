@@ -10,6 +10,7 @@
 #include <set>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/machine.h"
 #include "attention_plasticity/cli/progress.h"
@@ -75,7 +76,7 @@ void print_rotation(const RunPlan& plan) {
 void print_plan(const RunPlan& plan, const RunConfig& config, int workers) {
   fmt::print("{}", config_text(config));
   fmt::print("\n# Plan\n");
-  fmt::print("# model: {}, {} layers, {} query heads, {} key heads\n", shown_value(plan.model_name),
+  fmt::print("# model: {}, {} layers, {} query heads, {} key heads\n", shown_text(plan.model_name),
              plan.grid.num_layers, plan.grid.num_q_heads, plan.grid.num_k_heads);
   fmt::print("# dump: {}\n", plan.layout.folder.string());
   fmt::print("# heads to analyse: {}; selected but not captured: {}\n", plan.tasks.size(), plan.skipped);
@@ -140,7 +141,7 @@ void print_extremes(std::size_t heads, const std::string& metrics_file, const st
 
 void print_summary(const RunPlan& plan, const RunResult& run, const std::vector<std::string>& files,
                    const std::optional<HeadLabels>& labels) {
-  fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", shown_value(plan.model_name), run.results.size(),
+  fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", shown_text(plan.model_name), run.results.size(),
              run.failures.size(), plan.skipped);
   fmt::print("{}\n", summary_table(summarize(run.results)));
   fmt::print("{}\n\n", model_line(run));

@@ -5,13 +5,14 @@
 #include <limits>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/run/config_value.h"
 #include "attention_plasticity/run/output_files.h"
 #include "attention_plasticity/study/cache_plan_text.h"
 #include "attention_plasticity/study/csv_table.h"
-#include "attention_plasticity/study/text_file.h"
 
 namespace attention_plasticity {
 namespace {
@@ -28,7 +29,7 @@ struct PlanSettings {
 
 double number(std::string_view text) {
   if (const auto value = finite_number(text)) return *value;
-  throw Error(ErrorKind::usage, fmt::format("{} is not a number", shown_value(text)));
+  throw Error(ErrorKind::usage, fmt::format("{} is not a number", shown_text(text)));
 }
 
 int head_count(std::string_view text) { return static_cast<int>(config_integer(text, 1, 10'000)); }
@@ -159,7 +160,7 @@ Command plan_command() {
 int run_plan(const Arguments& arguments) {
   if (!arguments.positionals().empty()) {
     throw Error(ErrorKind::usage, fmt::format("{}: plan takes flags only; metrics are given as --metrics",
-                                              shown_value(arguments.positionals().front())));
+                                              shown_text(arguments.positionals().front())));
   }
   const auto metrics = arguments.value("metrics");
   const auto file = arguments.value("plan");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/progress.h"
 #include "attention_plasticity/run/config_value.h"
@@ -26,7 +27,7 @@ double number(std::string_view text) {
   double value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec != std::errc() || read.ptr != text.data() + text.size() || !std::isfinite(value)) {
-    throw Error(ErrorKind::usage, fmt::format("{} is not a number", shown_value(text)));
+    throw Error(ErrorKind::usage, fmt::format("{} is not a number", shown_text(text)));
   }
   return value;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/run/config_value.h"
@@ -37,7 +38,7 @@ std::vector<std::string> names_between_commas(const std::string& text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     std::string name = text.substr(begin, end - begin);
-    if (name.empty()) throw Error(ErrorKind::usage, fmt::format("{} holds an empty name", shown_value(text)));
+    if (name.empty()) throw Error(ErrorKind::usage, fmt::format("{} holds an empty name", shown_text(text)));
     names.push_back(std::move(name));
     begin = end + 1;
   }
@@ -87,7 +88,7 @@ int run_validate(const Arguments& arguments) {
   if (!arguments.positionals().empty()) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: validate takes flags only; files are given as --metrics and --labels",
-                            shown_value(arguments.positionals().front())));
+                            shown_text(arguments.positionals().front())));
   }
   const bool json = arguments.is_on("json");
   const bool csv = arguments.is_on("csv");

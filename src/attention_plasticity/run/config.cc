@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/run/config_table.h"
 #include "attention_plasticity/run/config_value.h"
 
@@ -42,7 +43,7 @@ bool is_flag(const Setting& setting) { return setting.where.starts_with("--"); }
 
 // A flag names its field; a line of a file needs it said.
 std::string place_of(const Setting& setting) {
-  return is_flag(setting) ? setting.where : fmt::format("{}: {}", setting.where, shown_value(setting.field));
+  return is_flag(setting) ? setting.where : fmt::format("{}: {}", setting.where, shown_text(setting.field));
 }
 
 [[noreturn]] void refuse(std::string_view place, std::string_view problem) {
@@ -157,11 +158,11 @@ void refuse_shared_output(const Output& first, const Output& second, const Given
   constexpr std::string_view advice = "every output needs its own";
   const Given* other = find_given(given, first.field);
   if (const Given* setting = find_given(given, second.field)) {
-    refuse(setting->place, fmt::format("{} is the path of {}{} too; {}", shown_value(second.file), first.field,
+    refuse(setting->place, fmt::format("{} is the path of {}{} too; {}", shown_text(second.file), first.field,
                                        other != nullptr ? fmt::format(" ({})", other->where) : std::string(), advice));
   }
   if (other != nullptr) {
-    refuse(other->place, fmt::format("{} is the path of {} too; {}", shown_value(first.file), second.field, advice));
+    refuse(other->place, fmt::format("{} is the path of {} too; {}", shown_text(first.file), second.field, advice));
   }
 }
 
@@ -183,7 +184,7 @@ Setting flag_setting(std::string_view flag, std::string_view value) {
   std::string field(flag.starts_with("--") ? flag.substr(2) : flag);
   std::ranges::replace(field, '-', '_');
   if (find_field_rule(field) == nullptr) {
-    throw Error(ErrorKind::usage, fmt::format("{}: unknown flag{}", shown_value(flag), field_suggestion(field, "--")));
+    throw Error(ErrorKind::usage, fmt::format("{}: unknown flag{}", shown_text(flag), field_suggestion(field, "--")));
   }
   Setting setting{std::move(field), std::nullopt, std::string(flag)};
   if (value != "null") setting.value = std::string(value);

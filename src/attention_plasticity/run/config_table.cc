@@ -14,6 +14,7 @@
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/run/config_value.h"
 
 namespace attention_plasticity {
@@ -198,7 +199,7 @@ std::string output_file(const std::string& text) {
   std::string file = config_plain_text(text, false);
   const std::filesystem::path name = std::filesystem::path(file).filename();
   if (name.empty() || name == "." || name == "..") {
-    throw Error(ErrorKind::usage, fmt::format("{} names a folder, not a file", shown_value(file)));
+    throw Error(ErrorKind::usage, fmt::format("{} names a folder, not a file", shown_text(file)));
   }
   return file;
 }

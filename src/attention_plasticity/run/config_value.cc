@@ -13,7 +13,8 @@
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
-#include "attention_plasticity/run/config_utf8.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/utf8.h"
 
 namespace attention_plasticity {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 constexpr int max_index = 9999;
 
 [[noreturn]] void refuse(std::string_view text, std::string_view problem) {
-  throw Error(ErrorKind::usage, fmt::format("{} {}", shown_value(text), problem));
+  throw Error(ErrorKind::usage, fmt::format("{} {}", shown_text(text), problem));
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -33,12 +34,6 @@ std::string lower(std::string_view text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return result;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 bool is_decimal(std::string_view digits) {
@@ -60,8 +55,8 @@ struct IndexRange {
 
 IndexRange index_range(std::string_view text) {
   const std::size_t dash = text.find('-', 1);
-  const std::string_view first = trimmed(text.substr(0, dash));
-  const std::string_view last = dash == std::string_view::npos ? first : trimmed(text.substr(dash + 1));
+  const std::string_view first = trimmed_text(text.substr(0, dash));
+  const std::string_view last = dash == std::string_view::npos ? first : trimmed_text(text.substr(dash + 1));
   if (!is_decimal(first) || !is_decimal(last)) refuse(text, "is neither an index nor a range such as 0-3");
   const IndexRange range{static_cast<int>(config_integer(first, 0, max_index)),
                          static_cast<int>(config_integer(last, 0, max_index))};
@@ -107,7 +102,7 @@ std::optional<Size> size_in_units(std::string_view text) {
     size.fraction = leading_digits(rest.substr(1));
     rest.remove_prefix(1 + size.fraction.size());
   }
-  const auto unit = std::ranges::find(size_units, lower(trimmed(rest)), &SizeUnit::name);
+  const auto unit = std::ranges::find(size_units, lower(trimmed_text(rest)), &SizeUnit::name);
   if (size.whole.empty() || has_point == size.fraction.empty() || unit == size_units.end()) return std::nullopt;
   if (has_point && unit->bytes == 1) return std::nullopt;
   size.unit_bytes = unit->bytes;
@@ -133,28 +128,6 @@ std::optional<double> finite_number(std::string_view text) {
 }
 
 }  // namespace
-
-std::string shown_value(std::string_view text) {
-  constexpr std::size_t longest = 80;
-  if (text.empty()) return "''";
-  const bool escape_high = !is_utf8(text);
-  std::string_view kept = text.substr(0, longest);
-  if (!escape_high && kept.size() < text.size()) {
-    while (!kept.empty() && continues_utf8(text[kept.size()])) kept.remove_suffix(1);
-  }
-  std::string shown;
-  for (const char c : kept) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      shown += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f || (escape_high && byte >= 0x80)) {
-      shown += fmt::format("\\x{:02x}", byte);
-    } else {
-      shown += c;
-    }
-  }
-  return kept.size() < text.size() ? shown + "..." : shown;
-}
 
 std::string config_plain_text(std::string_view text, bool may_be_empty) {
   if (text.empty() && !may_be_empty) throw Error(ErrorKind::usage, "must not be empty");
@@ -217,11 +190,11 @@ std::size_t config_word(std::string_view text, std::span<const std::string_view>
 }
 
 std::vector<int> config_indices(std::string_view text) {
-  if (trimmed(text).empty()) throw Error(ErrorKind::usage, "selects nothing; leave it out to select all");
+  if (trimmed_text(text).empty()) throw Error(ErrorKind::usage, "selects nothing; leave it out to select all");
   std::array<bool, max_index + 1> selected{};
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    const IndexRange range = index_range(trimmed(text.substr(begin, end - begin)));
+    const IndexRange range = index_range(trimmed_text(text.substr(begin, end - begin)));
     std::fill(selected.begin() + range.first, selected.begin() + range.last + 1, true);
     begin = end + 1;
   }

@@ -12,9 +12,6 @@ namespace attention_plasticity {
 // What the text of a setting means, type by type. Each throws Error(usage) with a message that starts with the value
 // and knows nothing of its place: who has the setting puts the place before it.
 
-/// A value as messages show it: on one line, and cut when it is long.
-std::string shown_value(std::string_view text);
-
 /// Text that any file of the program can hold: UTF-8 without NUL.
 std::string config_plain_text(std::string_view text, bool may_be_empty);
 

@@ -18,8 +18,9 @@
 #include <system_error>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/utf8.h"
 #include "attention_plasticity/run/config_table.h"
-#include "attention_plasticity/run/config_utf8.h"
 #include "attention_plasticity/run/config_value.h"
 
 namespace attention_plasticity {
@@ -65,7 +66,7 @@ void check_printable(std::string_view text, std::string_view name) {
   if (found == text.end()) return;
   const auto line = 1 + std::count(text.begin(), found, '\n');
   refuse(fmt::format("{}:{}", name, line),
-         fmt::format("has the control character {}; YAML is plain text", shown_value(std::string_view(&*found, 1))));
+         fmt::format("has the control character {}; YAML is plain text", shown_text(std::string_view(&*found, 1))));
 }
 
 // Only notes where the last document starts.
@@ -118,7 +119,7 @@ bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
 void refuse_own_tag(const YAML::Node& node, const Key& key) {
   const std::string& tag = node.Tag();
   if (tag.empty() || tag == "?" || tag == "!") return;
-  refuse(key.place, fmt::format("has the tag {}; tags are not supported", shown_value(tag)));
+  refuse(key.place, fmt::format("has the tag {}; tags are not supported", shown_text(tag)));
 }
 
 std::string scalar_text(const YAML::Node& node, const Key& key) {
@@ -155,7 +156,7 @@ Json json_of(const YAML::Node& node, const Key& key, int depth = 0) {
   for (const auto& entry : node) {
     if (!entry.first.IsScalar()) refuse(key.place, "a key in it is not a single word");
     const std::string& name = entry.first.Scalar();
-    if (mapping.contains(name)) refuse(key.place, fmt::format("repeats the key {}", shown_value(name)));
+    if (mapping.contains(name)) refuse(key.place, fmt::format("repeats the key {}", shown_text(name)));
     mapping[name] = json_of(entry.second, key, depth + 1);
   }
   return mapping;
@@ -177,7 +178,7 @@ std::optional<std::string> value_text(const YAML::Node& node, const FieldRule& r
   std::string text = scalar_text(node, key);
   constexpr std::array unquoted{FieldType::integer, FieldType::number, FieldType::boolean};
   if (is_quoted(node) && std::ranges::find(unquoted, rule.type) != unquoted.end()) {
-    refuse(key.place, fmt::format("\"{}\" is text; write the {} without quotes", shown_value(text), rule.type_text));
+    refuse(key.place, fmt::format("\"{}\" is text; write the {} without quotes", shown_text(text), rule.type_text));
   }
   return text;
 }
@@ -185,7 +186,7 @@ std::optional<std::string> value_text(const YAML::Node& node, const FieldRule& r
 Setting setting_of(const YAML::Node& key_node, const YAML::Node& value, std::string_view name) {
   const std::string where = place_of(name, key_node.Mark());
   if (!key_node.IsScalar()) refuse(where, "a key must be the name of a field");
-  const Key key{key_node.Scalar(), fmt::format("{}: {}", where, shown_value(key_node.Scalar()))};
+  const Key key{key_node.Scalar(), fmt::format("{}: {}", where, shown_text(key_node.Scalar()))};
   if (key.name == "<<") refuse(key.place, "merge keys are not supported; write the fields out");
   const FieldRule* rule = find_field_rule(key.name);
   if (rule == nullptr) refuse(key.place, fmt::format("unknown key{}", field_suggestion(key.name, "")));

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <string_view>
-#include <system_error>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/dump/head_file.h"
 
 namespace attention_plasticity {
@@ -26,18 +24,10 @@ RotarySettings settings_of(const RunConfig& config) {
   return settings;
 }
 
-// None when there is no such file.
-std::optional<std::string> read_text(const fs::path& file) {
-  std::error_code unknown;
-  if (!fs::is_regular_file(file, unknown)) return std::nullopt;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(stream), {});
-}
-
-std::optional<ModelRotation> rotation_in(const fs::path& file, const std::string& text) {
+// Error(input) for a file that cannot be read or is no JSON object.
+std::optional<ModelRotation> rotation_in(const fs::path& file) {
   try {
-    return ModelRotation::of_model_config(text);
+    return ModelRotation::of_model_config(read_text_file(file));
   } catch (const Error& error) {
     throw Error(error.kind(), error.what(), file.string());
   }
@@ -48,10 +38,8 @@ std::optional<ModelRotation> rotation_in(const fs::path& file, const std::string
 }
 
 ModelRotation given_model_config(const std::string& file) {
-  const std::optional<std::string> text = read_text(file);
-  if (!text) refuse_given(file, "there is no such file, or it cannot be read; it takes the config.json of the model");
   try {
-    std::optional<ModelRotation> rotation = rotation_in(file, *text);
+    std::optional<ModelRotation> rotation = rotation_in(file);
     if (rotation) return std::move(*rotation);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::input) refuse_given(file, error.what());
@@ -63,11 +51,8 @@ ModelRotation given_model_config(const std::string& file) {
 // A config.json that is no JSON has been noted where the model's shape was looked for.
 std::optional<ModelRotation> found_model_config(const fs::path& root, const DumpLayout& layout) {
   for (const fs::path& folder : {layout.folder, root}) {
-    const fs::path file = folder / "config.json";
     try {
-      const std::optional<std::string> text = read_text(file);
-      std::optional<ModelRotation> rotation = text ? rotation_in(file, *text) : std::nullopt;
-      if (rotation) return rotation;
+      if (std::optional<ModelRotation> rotation = rotation_in(folder / "config.json")) return rotation;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;
     }

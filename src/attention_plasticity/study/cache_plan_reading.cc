@@ -9,10 +9,11 @@
 #include <span>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/study/cache_plan_text.h"
 #include "attention_plasticity/study/json_text.h"
 #include "attention_plasticity/study/published_scores.h"
-#include "attention_plasticity/study/text_file.h"
 
 namespace attention_plasticity {
 namespace {

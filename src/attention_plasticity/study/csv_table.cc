@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/study/text_file.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 
 namespace attention_plasticity {
 namespace {
@@ -96,7 +97,8 @@ void take_header(CsvTable& table, const std::vector<std::string>& record, std::s
     const std::string_view name = trimmed_text(field);
     // pandas leaves the name of its index empty.
     if (!name.empty() && !seen.insert(name).second) {
-      throw Error(ErrorKind::input, fmt::format("line {}: column {} occurs twice", line, shown_text(name)), table.file);
+      throw Error(ErrorKind::input, fmt::format("line {}: column {} occurs twice", line, quoted_text(name)),
+                  table.file);
     }
     table.columns.emplace_back(name);
   }
@@ -104,8 +106,8 @@ void take_header(CsvTable& table, const std::vector<std::string>& record, std::s
 
 [[noreturn]] void refuse_field(const CsvTable& table, std::size_t row, std::size_t column, std::string_view should_be) {
   throw Error(ErrorKind::input,
-              fmt::format("line {}, column {}: {} is not {}", table.lines[row], shown_text(table.columns[column]),
-                          shown_text(table.rows[row][column]), should_be),
+              fmt::format("line {}, column {}: {} is not {}", table.lines[row], quoted_text(table.columns[column]),
+                          quoted_text(table.rows[row][column]), should_be),
               table.file);
 }
 

@@ -80,7 +80,7 @@ TEST(CsvTable, ReadsIndicesAlsoAsPandasWritesThem) {
 TEST(CsvTable, ShowsOddTextOnOneLine) {
   const CsvTable table = parse_csv("x,y\n\"a\nb\x01\",0\n", "a.csv");
   EXPECT_EQ(refusal([&] { table.number(0, 0); }),
-            "input: a.csv: line 2, column 'x': 'a\\x0ab\\x01' is not a finite number");
+            "input: a.csv: line 2, column 'x': 'a\\nb\\x01' is not a finite number");
 }
 
 TEST(CsvTable, IsReadFromAFile) {

@@ -9,9 +9,10 @@
 #include <span>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/study/csv_table.h"
 #include "attention_plasticity/study/published_scores.h"
-#include "attention_plasticity/study/text_file.h"
 
 namespace attention_plasticity {
 namespace {

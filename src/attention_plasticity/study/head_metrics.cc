@@ -9,7 +9,8 @@
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
-#include "attention_plasticity/study/text_file.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 
 namespace attention_plasticity {
 namespace {
@@ -67,7 +68,7 @@ std::vector<double> HeadMetrics::values(std::string_view measure) const {
   const auto column = table_.find(measure);
   if (!column || !has(measure)) {
     const auto nearest = nearest_name(measure, measures());
-    throw Error(ErrorKind::usage, fmt::format("{} has no column {}{}", table_.file, shown_text(measure),
+    throw Error(ErrorKind::usage, fmt::format("{} has no column {}{}", table_.file, quoted_text(measure),
                                               nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
   }
   std::vector<double> values(rows_.size());

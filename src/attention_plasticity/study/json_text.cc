@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/study/text_file.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 
 namespace attention_plasticity {
 
@@ -17,7 +18,7 @@ StudyJson parse_json_object(std::string_view text, const std::string& file) {
     if (event == StudyJson::parse_event_t::object_start) keys.emplace_back();
     if (event == StudyJson::parse_event_t::object_end) keys.pop_back();
     if (event == StudyJson::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
-      throw Error(ErrorKind::input, fmt::format("key {} occurs twice", shown_text(parsed.get<std::string>())), file);
+      throw Error(ErrorKind::input, fmt::format("key {} occurs twice", quoted_text(parsed.get<std::string>())), file);
     }
     return true;
   };

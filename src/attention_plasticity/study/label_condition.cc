@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/study/csv_table.h"
-#include "attention_plasticity/study/text_file.h"
 
 namespace attention_plasticity {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 [[noreturn]] void refuse(std::string_view text) {
   throw Error(ErrorKind::usage,
               fmt::format("{} is not a condition such as induction>0.1; signs are > >= < <=, and a comma means or",
-                          shown_text(text)));
+                          quoted_text(text)));
 }
 
 struct Parsed {

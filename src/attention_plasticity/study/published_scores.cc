@@ -8,9 +8,10 @@
 #include <optional>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/study/csv_table.h"
 #include "attention_plasticity/study/json_text.h"
-#include "attention_plasticity/study/text_file.h"
 
 namespace attention_plasticity {
 namespace {
@@ -79,7 +80,7 @@ double mean_of(const StudyJson& scores, const std::string& key, const std::strin
   const bool numbers = scores.is_array() && !scores.empty() &&
                        std::ranges::all_of(scores, [](const StudyJson& score) { return score.is_number(); });
   if (!numbers) {
-    throw Error(ErrorKind::input, fmt::format("{}: should hold a list of numbers, at least one", shown_text(key)),
+    throw Error(ErrorKind::input, fmt::format("{}: should hold a list of numbers, at least one", quoted_text(key)),
                 file);
   }
   double sum = 0;
@@ -106,7 +107,7 @@ std::vector<std::vector<double>> parse_score_matrix(std::string_view text, const
     std::string_view bad;
     auto row = matrix_row(line, bad);
     if (!row) {
-      throw Error(ErrorKind::input, fmt::format("line {}: {} is not a finite number", number, shown_text(bad)), file);
+      throw Error(ErrorKind::input, fmt::format("line {}: {} is not a finite number", number, quoted_text(bad)), file);
     }
     if (!rows.empty() && row->size() != rows.front().size()) {
       throw Error(
@@ -125,7 +126,7 @@ std::vector<PublishedScore> parse_score_object(std::string_view text, const std:
   for (const auto& [key, scores] : json.items()) {
     const auto place = layer_and_head(key);
     if (!place) {
-      throw Error(ErrorKind::input, fmt::format("{}: keys should be layer and head, such as 12-3", shown_text(key)),
+      throw Error(ErrorKind::input, fmt::format("{}: keys should be layer and head, such as 12-3", quoted_text(key)),
                   file);
     }
     heads.push_back({place->first, place->second, mean_of(scores, key, file)});

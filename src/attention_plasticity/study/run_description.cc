@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/study/json_text.h"
-#include "attention_plasticity/study/text_file.h"
 
 namespace attention_plasticity {
 namespace {

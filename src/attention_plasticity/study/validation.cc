@@ -10,10 +10,11 @@
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/stats/quantile.h"
 #include "attention_plasticity/stats/rank.h"
 #include "attention_plasticity/study/label_condition.h"
-#include "attention_plasticity/study/text_file.h"
 
 namespace attention_plasticity {
 namespace {
@@ -133,7 +134,7 @@ const JoinedHeads::Column& label_named(const JoinedHeads& heads, const std::stri
   std::vector<std::string_view> names(heads.labels.size());
   std::ranges::transform(heads.labels, names.begin(), &JoinedHeads::Column::name);
   const auto nearest = nearest_name(name, names);
-  throw Error(ErrorKind::usage, fmt::format("{} is not a label; {}", shown_text(name),
+  throw Error(ErrorKind::usage, fmt::format("{} is not a label; {}", quoted_text(name),
                                             nearest ? fmt::format("did you mean {}?", *nearest)
                                                     : fmt::format("there are {}", fmt::join(names, ", "))));
 }

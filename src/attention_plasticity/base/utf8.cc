@@ -1,4 +1,4 @@
-#include "attention_plasticity/run/config_utf8.h"
+#include "attention_plasticity/base/utf8.h"
 
 #include <cstddef>
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <stop_token>
 
 #include "attention_plasticity/run/analysis_run.h"
@@ -19,8 +18,7 @@ namespace fs = std::filesystem;
 const fs::path source = AP_SOURCE_DIR;
 
 struct GoldenCase {
-  const char* name;  // of the folder below tests/golden
-  const char* dump;
+  const char* name;  // of the folder below tests/golden/minidoc-qwen3
   std::vector<Setting> settings;
 };
 
@@ -31,49 +29,11 @@ RunResult run(const RunConfig& config) {
   return run_analysis(make_plan(config), config, 2, silent, std::stop_token());
 }
 
-class Golden : public testing::TestWithParam<GoldenCase> {};
-
-// Position-exact plasticity has figures of its own below, and takes most of the time.
-const Setting pooled_only{"num_triples", "0", "test"};
-
-TEST_P(Golden, FiguresHold) {
-  const GoldenCase& golden = GetParam();
-  std::vector<Setting> settings = golden.settings;
-  settings.push_back(pooled_only);
-  settings.push_back({"dataset_local_root", (source / "examples" / golden.dump).string(), "test"});
-  const RunConfig config = resolve_config(settings);
-  const RunResult result = run(config);
-  EXPECT_TRUE(result.failures.empty());
-  const fs::path folder = source / "tests/golden" / golden.name;
-  expect_same_figures(parse_csv(head_metrics_csv(result.results, config)), read_csv(folder / "head_metrics.csv"),
-                      "head_metrics.csv");
-  expect_same_figures(parse_csv(bucket_csv(result.results, config)), read_csv(folder / "head_bucket_plasticity.csv"),
-                      "head_bucket_plasticity.csv");
-  expect_same_figures(parse_csv(component_csv(result.results, config)), read_csv(folder / "head_component_weights.csv"),
-                      "head_component_weights.csv");
-}
-
-const GoldenCase cases[]{
-    {"minidoc-qwen3/positional", "minidoc-qwen3", {}},
-    {"minidoc-qwen3/full", "minidoc-qwen3", {{"method", "full", "test"}}},
-    {"minidoc-qwen3/local", "minidoc-qwen3", {{"sampler", "local", "test"}}},
-    {"minidoc-qwen3/full-local",
-     "minidoc-qwen3",
-     {{"method", "full", "test"}, {"sampler", "local", "test"}, {"weighting", "pairs", "test"}}},
-    {"minidoc-qwen3/subsampled", "minidoc-qwen3", {{"max_tokens_per_head", "300", "test"}, {"seed", "11", "test"}}},
-    {"minidoc-qwen3/python-compat", "minidoc-qwen3", {{"compat", "python", "test"}}},
-    {"smollm2-135m/positional", "smollm2-135m", {}},
-};
-
-INSTANTIATE_TEST_SUITE_P(Runs, Golden, testing::ValuesIn(cases), [](const auto& test) {
-  std::string name = test.param.name;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-});
-
 // The columns that `other` has.
 CsvTable columns_of(const CsvTable& table, const CsvTable& other) {
-  CsvTable part{other.columns, std::vector<std::vector<std::string>>(table.rows.size())};
+  CsvTable part;
+  part.columns = other.columns;
+  part.rows.resize(table.rows.size());
   for (const std::string& column : other.columns) {
     const auto at = static_cast<std::size_t>(std::ranges::find(table.columns, column) - table.columns.begin());
     for (std::size_t row = 0; row < table.rows.size(); ++row) part.rows[row].push_back(table.rows[row].at(at));
@@ -81,14 +41,17 @@ CsvTable columns_of(const CsvTable& table, const CsvTable& other) {
   return part;
 }
 
-class GoldenExact : public testing::TestWithParam<const char*> {};
+void expect_pooled_figures(const RunResult& result, const RunConfig& config, const fs::path& folder) {
+  const CsvTable golden = read_csv(folder / "head_metrics.csv");
+  expect_same_figures(columns_of(parse_csv(head_metrics_csv(result.results, config)), golden), golden,
+                      "head_metrics.csv");
+  expect_same_figures(parse_csv(bucket_csv(result.results, config)), read_csv(folder / "head_bucket_plasticity.csv"),
+                      "head_bucket_plasticity.csv");
+  expect_same_figures(parse_csv(component_csv(result.results, config)), read_csv(folder / "head_component_weights.csv"),
+                      "head_component_weights.csv");
+}
 
-TEST_P(GoldenExact, FiguresHold) {
-  const fs::path dump = source / "examples" / GetParam();
-  const RunConfig config = resolve_config(std::vector<Setting>{{"dataset_local_root", dump.string(), "test"}});
-  const RunResult result = run(config);
-  EXPECT_TRUE(result.failures.empty());
-  const fs::path folder = source / "tests/golden" / GetParam() / "exact";
+void expect_exact_figures(const RunResult& result, const RunConfig& config, const fs::path& folder) {
   const CsvTable golden = read_csv(folder / "head_exact.csv");
   expect_same_figures(columns_of(parse_csv(head_metrics_csv(result.results, config)), golden), golden,
                       "head_metrics.csv");
@@ -96,16 +59,8 @@ TEST_P(GoldenExact, FiguresHold) {
                       "head_distance_plasticity.csv");
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, GoldenExact, testing::Values("minidoc-qwen3", "smollm2-135m"), [](const auto& test) {
-  return std::string(test.param, std::string_view(test.param).find('-'));
-});
-
 // results/ holds what `make sample-results` wrote; a change of the figures must come with new sample results.
-TEST(SampleResults, AreWhatTheProgramWrites) {
-  const fs::path folder = source / "results/smollm2-135m";
-  const RunConfig config =
-      resolve_config(std::vector<Setting>{{"dataset_local_root", (source / "examples/smollm2-135m").string(), "test"}});
-  const RunResult result = run(config);
+void expect_sample_results(const RunResult& result, const RunConfig& config, const fs::path& folder) {
   const auto same = [&](const std::string& text, const char* file) {
     expect_same_figures(parse_csv(text), read_csv(folder / file), file);
   };
@@ -115,6 +70,53 @@ TEST(SampleResults, AreWhatTheProgramWrites) {
   same(time_csv(result.results), "head_time_plasticity.csv");
   same(distance_csv(result.results), "head_distance_plasticity.csv");
 }
+
+// With no settings a run holds both: the positional figures and those of position-exact plasticity.
+class DefaultRun : public testing::TestWithParam<std::string> {};
+
+TEST_P(DefaultRun, HoldsTheGoldenFigures) {
+  const std::string& name = GetParam();
+  const RunConfig config =
+      resolve_config(std::vector<Setting>{{"dataset_local_root", (source / "examples" / name).string(), "test"}});
+  const RunResult result = run(config);
+  EXPECT_TRUE(result.failures.empty());
+  expect_pooled_figures(result, config, source / "tests/golden" / name / "positional");
+  expect_exact_figures(result, config, source / "tests/golden" / name / "exact");
+  if (name == "smollm2-135m") expect_sample_results(result, config, source / "results" / name);
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, DefaultRun, testing::Values("minidoc-qwen3", "smollm2-135m"),
+                         [](const auto& test) { return test.param.substr(0, test.param.find('-')); });
+
+// Other settings, all on minidoc-qwen3 and without position-exact plasticity, which takes most of the time.
+class Golden : public testing::TestWithParam<GoldenCase> {};
+
+TEST_P(Golden, FiguresHold) {
+  const GoldenCase& golden = GetParam();
+  std::vector<Setting> settings = golden.settings;
+  settings.push_back({"num_triples", "0", "test"});
+  settings.push_back({"dataset_local_root", (source / "examples/minidoc-qwen3").string(), "test"});
+  const RunConfig config = resolve_config(settings);
+  const RunResult result = run(config);
+  EXPECT_TRUE(result.failures.empty());
+  const fs::path folder = source / "tests/golden/minidoc-qwen3" / golden.name;
+  expect_pooled_figures(result, config, folder);
+  EXPECT_EQ(parse_csv(head_metrics_csv(result.results, config)).columns, read_csv(folder / "head_metrics.csv").columns);
+}
+
+const GoldenCase cases[]{
+    {"full", {{"method", "full", "test"}}},
+    {"local", {{"sampler", "local", "test"}}},
+    {"full-local", {{"method", "full", "test"}, {"sampler", "local", "test"}, {"weighting", "pairs", "test"}}},
+    {"subsampled", {{"max_tokens_per_head", "300", "test"}, {"seed", "11", "test"}}},
+    {"python-compat", {{"compat", "python", "test"}}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Runs, Golden, testing::ValuesIn(cases), [](const auto& test) {
+  std::string name = test.param.name;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace attention_plasticity

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
@@ -56,20 +55,20 @@ RunConfig config_of(const Arguments& arguments) {
   return resolve_config(settings);
 }
 
-// Each rotation with the layers that have it; widths that no footer tells are left out.
+// Widths that no footer tells are left out.
 void print_rotation(const RunPlan& plan) {
   if (!plan.rotation) {
     fmt::print("# rotation: not known\n");
     return;
   }
-  std::map<std::string, std::set<int>> layers;
+  std::map<int, std::size_t> width_of_layer;
   for (const HeadTask& task : plan.tasks) {
-    if (task.width == 0) continue;
-    layers[described(plan.rotation->layer(task.head.layer, task.width), task.width)].insert(task.head.layer);
+    if (task.width > 0) width_of_layer[task.head.layer] = task.width;
   }
-  for (const auto& [rotation, having] : layers) {
-    fmt::print("# rotation: {}{}\n", rotation,
-               layers.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(having, ", ")));
+  const auto alike = layers_by_rotation(*plan.rotation, width_of_layer);
+  for (const LayersTurningAlike& turning : alike) {
+    fmt::print("# rotation: {}{}\n", turning.rotation,
+               alike.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(turning.layers, ", ")));
   }
 }
 

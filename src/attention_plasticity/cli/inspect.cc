@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -43,6 +44,10 @@ Json file_json(const DumpInspection& dump, const FileInspection& file) {
 void print_json(const DumpInspection& dump) {
   Json files = Json::array();
   for (const FileInspection& file : dump.files) files.push_back(file_json(dump, file));
+  Json rotation = Json::array();
+  for (const LayersTurningAlike& turning : dump.rotation) {
+    rotation.push_back({{"rotation", turning.rotation}, {"layers", turning.layers}});
+  }
   const Json json{{"folder", dump.layout.folder.generic_string()},
                   {"model", value_or_null(dump.capture.model_name)},
                   {"sampling",
@@ -51,6 +56,7 @@ void print_json(const DumpInspection& dump) {
                   {"num_layers", value_or_null(dump.model.num_layers)},
                   {"num_q_heads", value_or_null(dump.model.num_q_heads)},
                   {"num_k_heads", value_or_null(dump.model.num_k_heads)},
+                  {"rotation", std::move(rotation)},
                   {"query_heads", dump.layout.queries.size()},
                   {"key_heads", dump.layout.keys.size()},
                   {"files", std::move(files)}};
@@ -68,6 +74,10 @@ void print_overview(const DumpInspection& dump) {
   if (dump.model.num_layers && dump.model.num_q_heads && dump.model.num_k_heads) {
     fmt::print("shape     {} layers, {} query heads, {} key heads (config.json)\n", *dump.model.num_layers,
                *dump.model.num_q_heads, *dump.model.num_k_heads);
+  }
+  for (const LayersTurningAlike& turning : dump.rotation) {
+    fmt::print("rotation  {}{}\n", turning.rotation,
+               dump.rotation.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(turning.layers, ", ")));
   }
   if (dump.capture.sampling_strategy) {
     fmt::print("sampling  {}{}\n", *dump.capture.sampling_strategy,

@@ -114,20 +114,20 @@ double mean(double sum, std::size_t n) {
 
 class Measurement {
  public:
-  Measurement(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings,
-              std::span<const std::size_t> query_group, std::size_t groups, NumpyGenerator& generator)
+  // The triples are drawn before the queries of the model-free check.
+  Measurement(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings, const Matrix& unrotated,
+              std::span<const std::size_t> query_group, const GroupedRows& by_group, std::size_t groups,
+              NumpyGenerator& generator)
       : queries_(queries),
         keys_(keys),
         frame_(settings),
         query_group_(query_group),
         triples_(draw_triples(queries, keys, settings.window_unit, settings.num_triples, generator)),
+        scatter_(unrotated, by_group, 0),
+        counted_(chosen_rows(unrotated, generator.choice_without_replacement(
+                                            queries.size(), std::min(settings.empirical_queries, queries.size())))),
         without_(groups) {
-    const Matrix unrotated = unrotated_queries(queries, frame_);
-    const GroupedRows by_group = rows_by_group(query_group, groups, queries.size());
-    scatter_.emplace(unrotated, by_group, 0);
     for (std::size_t g = 0; g < groups; ++g) queries_without_.push_back(queries.size() - by_group[g].size());
-    const std::size_t counted = std::min(settings.empirical_queries, queries.size());
-    counted_ = chosen_rows(unrotated, generator.choice_without_replacement(queries.size(), counted));
   }
 
   ExactPlasticity run() {
@@ -163,7 +163,7 @@ class Measurement {
 
   void add_block(std::span<const Triple> triples) {
     const Matrix u = directions(triples);
-    const GroupedScatter::Projection projection = scatter_->project(u);
+    const GroupedScatter::Projection projection = scatter_.project(u);
     const ProjectedMoments moments = projection.moments();
     const double root_d = std::sqrt(static_cast<double>(keys_.width));
     for (std::size_t i = 0; i < triples.size(); ++i) {
@@ -199,7 +199,7 @@ class Measurement {
   UnrotatedFrame frame_;
   std::span<const std::size_t> query_group_;
   std::vector<Triple> triples_;
-  std::optional<GroupedScatter> scatter_;
+  GroupedScatter scatter_;
   Matrix counted_;                            // queries of the model-free check, unrotated
   std::vector<std::size_t> queries_without_;  // each group
 
@@ -219,7 +219,9 @@ ExactPlasticity measure_exact_plasticity(const HeadRows& queries, const HeadRows
     nothing.without_group.assign(groups, std::numeric_limits<double>::quiet_NaN());
     return nothing;
   }
-  return Measurement(queries, keys, settings, query_group, groups, generator).run();
+  const Matrix unrotated = unrotated_queries(queries, UnrotatedFrame(settings));
+  const GroupedRows by_group = rows_by_group(query_group, groups, queries.size());
+  return Measurement(queries, keys, settings, unrotated, query_group, by_group, groups, generator).run();
 }
 
 }  // namespace attention_plasticity

@@ -125,7 +125,11 @@ class Pass {
   bool said_no_query_examples_ = false;
 };
 
-bool has_exact(const HeadResult& result) { return result.exact && !std::isnan(result.exact->overall); }
+const ExactPlasticity& exact_of(const HeadResult& result) {
+  static const ExactPlasticity nothing;
+  return result.exact ? *result.exact : nothing;
+}
+bool has_exact(const HeadResult& result) { return !std::isnan(exact_of(result).overall); }
 bool has_value(const HeadResult& result) { return !std::isnan(result.plasticity.overall) || has_exact(result); }
 
 Examples all_examples(std::span<const HeadResult> results) {
@@ -161,7 +165,7 @@ ModelWithoutGroup means_over_heads(std::span<const HeadResult* const> heads) {
   std::vector<const std::vector<double>*> exact;
   for (const HeadResult* head : heads) {
     if (!std::isnan(head->plasticity.overall)) overall.push_back(&head->plasticity.without_group);
-    if (has_exact(*head)) exact.push_back(&head->exact->without_group);
+    if (has_exact(*head)) exact.push_back(&exact_of(*head).without_group);
   }
   return {mean_over_heads(overall), mean_over_heads(exact)};
 }

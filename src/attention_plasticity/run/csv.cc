@@ -18,6 +18,8 @@ double exact_figure(const HeadResult& head, double ExactPlasticity::* figure) {
   return head.exact ? *head.exact.*figure : std::numeric_limits<double>::quiet_NaN();
 }
 
+std::size_t triples_of(const HeadResult& head) { return head.exact ? head.exact->n_triples : 0; }
+
 constexpr std::array metrics{
     MetricColumn{"q_R2_pos", [](const HeadResult& head) { return head.position_r_squared; }},
     MetricColumn{"q_beta_norm", [](const HeadResult& head) { return head.slope_norm; }},
@@ -118,7 +120,7 @@ std::string head_metrics_csv(std::span<const HeadResult> results, const RunConfi
   for (const HeadResult& result : results) {
     table.begin(result.head).add(result.n_q_tokens).add(result.n_k_tokens).add(result.width);
     for (const MetricColumn& column : columns) table.add(column.value(result));
-    if (exact) table.add(result.exact ? result.exact->n_triples : 0);
+    if (exact) table.add(triples_of(result));
     table.end();
   }
   return std::move(table).text();

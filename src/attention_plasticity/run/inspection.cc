@@ -1,6 +1,9 @@
 #include "attention_plasticity/run/inspection.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "attention_plasticity/base/error.h"
@@ -39,6 +42,20 @@ FileInspection inspect_file(const DumpLayout& layout, Side side, HeadKey head) {
   return found;
 }
 
+// A rotation that cannot be used matters only when the dump is analysed; here it is a note.
+void add_rotation(DumpInspection& dump, const std::filesystem::path& root) {
+  std::map<int, std::size_t> width_of_layer;
+  for (const FileInspection& file : dump.files) {
+    if (file.width > 0) width_of_layer[file.head.layer] = file.width;
+  }
+  try {
+    const std::optional<DumpRotation> rotation = rotation_in_dump(root, dump.layout);
+    if (rotation) dump.rotation = layers_by_rotation(*rotation, width_of_layer);
+  } catch (const Error& error) {
+    dump.notes.push_back(fmt::format("{}{}{}", error.file(), error.file().empty() ? "" : ": ", error.what()));
+  }
+}
+
 }  // namespace
 
 DumpInspection inspect_dump(const std::filesystem::path& root, const std::string& model_dir) {
@@ -49,6 +66,7 @@ DumpInspection inspect_dump(const std::filesystem::path& root, const std::string
   dump.model = find_model_shape(root, dump.layout.folder, dump.notes);
   for (const HeadKey& head : dump.layout.queries) dump.files.push_back(inspect_file(dump.layout, Side::query, head));
   for (const HeadKey& head : dump.layout.keys) dump.files.push_back(inspect_file(dump.layout, Side::key, head));
+  add_rotation(dump, root);
   return dump;
 }
 

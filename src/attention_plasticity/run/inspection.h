@@ -9,6 +9,7 @@
 
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/layout.h"
+#include "attention_plasticity/run/rotation_source.h"
 
 namespace attention_plasticity {
 
@@ -33,7 +34,8 @@ struct DumpInspection {
   DumpLayout layout;
   CaptureMetadata capture;
   ModelShape model;
-  std::vector<FileInspection> files;  ///< queries, then keys, by (layer, head)
+  std::vector<LayersTurningAlike> rotation;  ///< as the dump's config.json has it; empty: not known
+  std::vector<FileInspection> files;         ///< queries, then keys, by (layer, head)
   std::vector<std::string> notes;
 };
 

@@ -106,6 +106,28 @@ TEST(Inspection, HoldsTheMetadataOfTheDump) {
   EXPECT_EQ(found.model.num_k_heads, std::nullopt);
 }
 
+TEST(Inspection, TellsHowLayersTurn) {
+  const SmallDump dump(3, 1, 1);
+  EXPECT_TRUE(inspect_dump(dump.root(), "").rotation.empty());
+  write_text(dump.root() / "config.json",
+             R"({"model_type": "llama", "head_dim": 4, "rope_theta": 100.0, "no_rope_layers": [1, 0, 1]})");
+  const DumpInspection found = inspect_dump(dump.root(), "");
+  ASSERT_EQ(found.rotation.size(), 2U);
+  EXPECT_EQ(found.rotation[0].rotation, "default, theta 100, all 4 components, half");
+  EXPECT_EQ(found.rotation[0].layers, (std::vector<int>{0, 2}));
+  EXPECT_EQ(found.rotation[1].rotation, "none");
+  EXPECT_EQ(found.rotation[1].layers, (std::vector<int>{1}));
+}
+
+TEST(Inspection, NotesARotationThatCannotBeUsed) {
+  const SmallDump dump(1, 1, 1);
+  write_text(dump.root() / "config.json", R"({"model_type": "llama", "head_dim": 64, "rope_theta": 100.0})");
+  const DumpInspection found = inspect_dump(dump.root(), "");
+  EXPECT_TRUE(found.rotation.empty());
+  ASSERT_EQ(found.notes.size(), 1U);
+  EXPECT_NE(found.notes[0].find("head_dim 64"), std::string::npos) << found.notes[0];
+}
+
 TEST(Inspection, NotesWhatItIgnores) {
   const SmallDump dump(1, 1, 1);
   write_text(dump.root() / "config.json", "not json");

@@ -76,6 +76,20 @@ double largest_position(const DumpLayout& layout) {
   return largest;
 }
 
+std::string described(const LayerRotation& layer, std::size_t width) {
+  const std::string_view kind = rotary_kind_name(layer.kind);
+  if (layer.kind == RotaryKind::none) return std::string(kind);
+  const std::size_t dim = layer.rotation.dim();
+  return fmt::format("{}, theta {}, {} {} components, {}", kind, layer.theta,
+                     dim == width ? "all" : fmt::format("{} of", dim), width,
+                     layer.rotation.layout == RotaryLayout::half ? "half" : "interleaved");
+}
+
+DumpRotation with_length(ModelRotation model, const DumpLayout& layout) {
+  const bool needs_length = model.depends_on_length();
+  return {std::move(model), needs_length ? largest_position(layout) : 0};
+}
+
 }  // namespace
 
 std::optional<DumpRotation> find_rotation(const RunConfig& config, const fs::path& root, const DumpLayout& layout,
@@ -97,17 +111,25 @@ std::optional<DumpRotation> find_rotation(const RunConfig& config, const fs::pat
         "with the model's config.json, --rope_theta, or --rope none for a model without rotation");
     return std::nullopt;
   }
-  const bool needs_length = model->depends_on_length();
-  return DumpRotation{std::move(*model), needs_length ? largest_position(layout) : 0};
+  return with_length(std::move(*model), layout);
 }
 
-std::string described(const LayerRotation& layer, std::size_t width) {
-  const std::string kind(rotary_kind_name(layer.kind));
-  if (layer.kind == RotaryKind::none) return kind;
-  const std::size_t dim = layer.rotation.dim();
-  return fmt::format("{}, theta {}, {} {} components, {}", kind, layer.theta,
-                     dim == width ? "all" : fmt::format("{} of", dim), width,
-                     layer.rotation.layout == RotaryLayout::half ? "half" : "interleaved");
+std::optional<DumpRotation> rotation_in_dump(const fs::path& root, const DumpLayout& layout) {
+  std::optional<ModelRotation> model = found_model_config(root, layout);
+  if (!model) return std::nullopt;
+  return with_length(std::move(*model), layout);
+}
+
+std::vector<LayersTurningAlike> layers_by_rotation(const DumpRotation& rotation,
+                                                   const std::map<int, std::size_t>& width_of_layer) {
+  std::map<std::string, std::vector<int>> layers;
+  for (const auto& [layer, width] : width_of_layer) {
+    layers[described(rotation.layer(layer, width), width)].push_back(layer);
+  }
+  std::vector<LayersTurningAlike> alike;
+  alike.reserve(layers.size());
+  for (auto& [description, having] : layers) alike.push_back({description, std::move(having)});
+  return alike;
 }
 
 }  // namespace attention_plasticity

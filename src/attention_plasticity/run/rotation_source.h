@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +26,19 @@ struct DumpRotation {
 std::optional<DumpRotation> find_rotation(const RunConfig& config, const std::filesystem::path& root,
                                           const DumpLayout& layout, std::vector<std::string>& notes);
 
-/// One line: "default, theta 100000, all 64 components, half"; "none".
-std::string described(const LayerRotation& layer, std::size_t width);
+/// What the config.json beside the heads or in the dump's `root` says; none when it says nothing or there is none.
+/// Throws Error(usage) for a rotation that is not known.
+std::optional<DumpRotation> rotation_in_dump(const std::filesystem::path& root, const DumpLayout& layout);
+
+/// Layers that turn alike.
+struct LayersTurningAlike {
+  std::string rotation;  ///< "default, theta 100000, all 64 components, half"; "none"
+  std::vector<int> layers;
+};
+
+/// The layers of a dump by how they turn, given the width of each layer's vectors. Throws Error(usage) for a width that
+/// does not fit.
+std::vector<LayersTurningAlike> layers_by_rotation(const DumpRotation& rotation,
+                                                   const std::map<int, std::size_t>& width_of_layer);
 
 }  // namespace attention_plasticity

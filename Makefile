@@ -7,7 +7,7 @@ jobs := $(shell nproc 2>/dev/null || echo 2)
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make run             build, analyse the embedded SmolLM2 dump, show its most and least plastic heads"
+	@echo "make run             build, analyse the embedded SmolLM2 dump, draw its figures, write its report"
 	@echo "make test            build and pass every test"
 	@echo "make build           leave the program at $(program)"
 	@echo "make check           tests under sanitizers, clang-tidy, formatting"
@@ -21,6 +21,13 @@ build:
 
 run: build
 	@$(program) analyze --config configs/example-smollm2-135m.yaml
+	@echo && echo "Figures and report:"
+	@$(program) plot plasticity --bucket_csv out/smollm2-135m
+	@$(program) plot heatmap --bucket_csv out/smollm2-135m
+	@$(program) plot components --component_csv out/smollm2-135m
+	@$(program) plot distance --distance_csv out/smollm2-135m
+	@$(program) plot heads --metrics out/smollm2-135m
+	@$(program) report out/smollm2-135m --labels examples/smollm2-135m/head_labels.csv
 
 test: build
 	ctest --preset release --parallel $(jobs)

@@ -18,4 +18,5 @@ echo "check: clang-tidy" >&2
 git ls-files -- 'src/*.cc' | grep -v '_test\.cc$' |
   xargs -P "$jobs" -n 4 .venv/bin/clang-tidy -p build/asan-ubsan --quiet >build/clang-tidy.log 2>build/clang-tidy.err ||
   { grep -E 'warning:|error:' build/clang-tidy.log | sort -u >&2; echo "check: clang-tidy found something; the whole log is build/clang-tidy.log" >&2; exit 1; }
+tools/web_test.sh
 echo "check: passed" >&2

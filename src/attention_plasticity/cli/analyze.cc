@@ -11,6 +11,7 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/config_flag.h"
 #include "attention_plasticity/cli/machine.h"
 #include "attention_plasticity/cli/progress.h"
 #include "attention_plasticity/cli/signals.h"
@@ -29,16 +30,6 @@
 
 namespace attention_plasticity {
 namespace {
-
-std::string value_name(const ConfigField& field) {
-  if (field.is_boolean) return "";
-  if (field.type == "integer" || field.type == "number") return "N";
-  if (field.type == "indices") return "LIST";
-  if (field.type == "size") return "SIZE";
-  if (field.type == "mapping") return "JSON";
-  if (field.type.starts_with("one of ")) return std::string(field.type.substr(7));
-  return "TEXT";
-}
 
 bool is_config_field(const std::string& name) {
   return std::ranges::find(config_fields(), name, &ConfigField::name) != config_fields().end();
@@ -161,10 +152,7 @@ Command analyze_command() {
        "known roles of heads to print beside the most and least plastic ones (default: head_labels.csv in the dump)"},
       {"progress", "", "redraw a progress bar on a terminal (default true); --no-progress: a line for each head"},
   };
-  for (const ConfigField& field : config_fields()) {
-    command.flags.push_back(
-        {std::string(field.name), value_name(field), fmt::format("{} (default: {})", field.help, field.default_text)});
-  }
+  for (const ConfigField& field : config_fields()) command.flags.push_back(config_flag(field));
   return command;
 }
 

@@ -25,6 +25,12 @@ int run_inspect(const Arguments& arguments);
 Command plan_command();
 int run_plan(const Arguments& arguments);
 
+Command plot_command();
+int run_plot(const Arguments& arguments);
+
+Command report_command();
+int run_report(const Arguments& arguments);
+
 Command synth_command();
 int run_synth(const Arguments& arguments);
 

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::array subcommands{
     Subcommand{analyze_command, run_analyze},   Subcommand{inspect_command, run_inspect},
-    Subcommand{plan_command, run_plan},         Subcommand{synth_command, run_synth},
+    Subcommand{plan_command, run_plan},         Subcommand{plot_command, run_plot},
+    Subcommand{report_command, run_report},     Subcommand{synth_command, run_synth},
     Subcommand{validate_command, run_validate},
 };
 

@@ -12,7 +12,6 @@
 #include "attention_plasticity/run/config_value.h"
 #include "attention_plasticity/run/output_files.h"
 #include "attention_plasticity/study/cache_plan_text.h"
-#include "attention_plasticity/study/csv_table.h"
 
 namespace attention_plasticity {
 namespace {
@@ -26,11 +25,6 @@ struct PlanSettings {
   std::optional<int> num_q_heads;
   std::optional<int> num_kv_heads;
 };
-
-double number(std::string_view text) {
-  if (const auto value = finite_number(text)) return *value;
-  throw Error(ErrorKind::usage, fmt::format("{} is not a number", shown_text(text)));
-}
 
 int head_count(std::string_view text) { return static_cast<int>(config_integer(text, 1, 10'000)); }
 
@@ -49,9 +43,9 @@ struct PlanFlag {
 
 constexpr PlanFlag plan_flags[]{
     {"keep", "X", "share of the KV heads that stay full, those with the highest scores", "metrics scores",
-     [](PlanSettings& s, std::string_view v) { s.options.keep = number(v); }},
+     [](PlanSettings& s, std::string_view v) { s.options.keep = config_number(v); }},
     {"threshold", "X", "in place of --keep: KV heads stay full whose score is at least X", "metrics scores",
-     [](PlanSettings& s, std::string_view v) { s.options.threshold = number(v); }},
+     [](PlanSettings& s, std::string_view v) { s.options.threshold = config_number(v); }},
     {"column", "NAME", "what query heads are scored by (default: ap_exact)", "metrics",
      [](PlanSettings& s, std::string_view v) { s.options.column = std::string(v); }},
     {"group", "max|mean", "how query heads score their KV head (default: max)", "metrics scores",

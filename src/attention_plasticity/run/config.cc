@@ -41,11 +41,6 @@ constexpr std::array python_requirements{
 
 bool is_flag(const Setting& setting) { return setting.where.starts_with("--"); }
 
-// A flag names its field; a line of a file needs it said.
-std::string place_of(const Setting& setting) {
-  return is_flag(setting) ? setting.where : fmt::format("{}: {}", setting.where, shown_text(setting.field));
-}
-
 [[noreturn]] void refuse(std::string_view place, std::string_view problem) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", place, problem));
 }
@@ -70,8 +65,9 @@ GivenFields last_settings(std::span<const Setting> settings) {
   for (const Setting& setting : settings) {
     const FieldRule* rule = find_field_rule(setting.field);
     if (rule == nullptr) {
-      refuse(place_of(setting), is_flag(setting) ? fmt::format("unknown flag{}", field_suggestion(setting.field, "--"))
-                                                 : fmt::format("unknown key{}", field_suggestion(setting.field, "")));
+      refuse(setting_place(setting), is_flag(setting)
+                                         ? fmt::format("unknown flag{}", field_suggestion(setting.field, "--"))
+                                         : fmt::format("unknown key{}", field_suggestion(setting.field, "")));
     }
     std::optional<std::string> value = setting.value;
     if (!value && rule->null_means) value = std::string(*rule->null_means);
@@ -79,7 +75,7 @@ GivenFields last_settings(std::span<const Setting> settings) {
       fields.erase(setting.field);
       continue;
     }
-    Given given{std::move(*value), setting.where, place_of(setting)};
+    Given given{std::move(*value), setting.where, setting_place(setting)};
     check_value(*rule, given);
     fields.insert_or_assign(setting.field, std::move(given));
   }
@@ -179,6 +175,10 @@ void check_outputs_differ(const RunConfig& config, const GivenFields& given) {
 }
 
 }  // namespace
+
+std::string setting_place(const Setting& setting) {
+  return is_flag(setting) ? setting.where : fmt::format("{}: {}", setting.where, shown_text(setting.field));
+}
 
 Setting flag_setting(std::string_view flag, std::string_view value) {
   std::string field(flag.starts_with("--") ? flag.substr(2) : flag);

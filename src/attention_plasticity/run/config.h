@@ -66,6 +66,9 @@ struct Setting {
   std::string where;                 ///< "configs/x.yaml:12", or the flag as typed: "--max-workers"
 };
 
+/// The setting as messages name it: "configs/x.yaml:12: max_workers", or the flag as typed.
+std::string setting_place(const Setting& setting);
+
 /// The setting of a flag and its value: `--max-workers` and `--max_workers` set the field max_workers, and the word
 /// null unsets it. Error(usage) with a suggestion for a flag that is no field.
 Setting flag_setting(std::string_view flag, std::string_view value);

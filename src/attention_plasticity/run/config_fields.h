@@ -9,7 +9,7 @@
 
 namespace attention_plasticity {
 
-/// A field of RunConfig as users meet it: a key of the YAML file, and a flag of the same name.
+/// A field of a configuration as users meet it: a key of the YAML file, and a flag of the same name.
 struct ConfigField {
   std::string_view name;
   std::string_view type;  ///< "integer", "number", "boolean", "text", "one of a|b", "indices", "size" or "mapping"
@@ -18,8 +18,13 @@ struct ConfigField {
   bool is_boolean;
 };
 
-/// All fields, in the order of RunConfig. The one table that the YAML reader, the flags, the help and run.json follow.
+/// All fields of RunConfig, in its order. The one table that the YAML reader, the flags, the help and run.json follow.
 std::span<const ConfigField> config_fields();
+
+/// The end of a message about an unknown name: "; did you mean max_workers?", or nothing. `prefix` stands before the
+/// suggestion ("--" for flags).
+std::string field_suggestion(std::string_view name, std::string_view prefix,
+                             std::span<const ConfigField> fields = config_fields());
 
 /// The value of a field as it stands in a resolved configuration.
 struct ResolvedField {

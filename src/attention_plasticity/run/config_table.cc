@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/run/config_value.h"
 
@@ -339,13 +338,6 @@ const FieldRule* find_field_rule(std::string_view name) {
   const std::vector<FieldRule>& rules = field_rules();
   const auto found = std::ranges::find(rules, name, &FieldRule::name);
   return found == rules.end() ? nullptr : &*found;
-}
-
-std::string field_suggestion(std::string_view name, std::string_view prefix) {
-  std::vector<std::string_view> names;
-  for (const FieldRule& rule : field_rules()) names.push_back(rule.name);
-  const std::optional<std::string> meant = nearest_name(name, names);
-  return meant ? fmt::format("; did you mean {}{}?", prefix, *meant) : std::string();
 }
 
 }  // namespace attention_plasticity

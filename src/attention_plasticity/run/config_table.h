@@ -32,8 +32,4 @@ const std::vector<FieldRule>& field_rules();
 /// None for an unknown name.
 const FieldRule* find_field_rule(std::string_view name);
 
-/// The end of a message about an unknown name: "; did you mean max_workers?", or nothing. `prefix` stands before the
-/// suggestion ("--" for flags).
-std::string field_suggestion(std::string_view name, std::string_view prefix);
-
 }  // namespace attention_plasticity

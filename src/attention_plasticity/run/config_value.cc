@@ -157,6 +157,12 @@ double config_share(std::string_view text, bool one_included) {
   return *value;
 }
 
+double config_number(std::string_view text) {
+  const std::optional<double> value = finite_number(text);
+  if (!value) refuse(text, "is out of range");
+  return *value;
+}
+
 double config_positive_number(std::string_view text) {
   const std::optional<double> value = finite_number(text);
   if (!value || *value <= 0) refuse(text, "is out of range; it must be greater than 0");

@@ -21,6 +21,9 @@ std::uint64_t config_integer(std::string_view text, std::uint64_t low, std::uint
 /// A finite number in (0, 1), or in (0, 1] with `one_included`.
 double config_share(std::string_view text, bool one_included);
 
+/// A finite number.
+double config_number(std::string_view text);
+
 /// A finite number above 0.
 double config_positive_number(std::string_view text);
 

@@ -20,8 +20,6 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/utf8.h"
-#include "attention_plasticity/run/config_table.h"
-#include "attention_plasticity/run/config_value.h"
 
 namespace attention_plasticity {
 namespace {
@@ -162,35 +160,36 @@ Json json_of(const YAML::Node& node, const Key& key, int depth = 0) {
   return mapping;
 }
 
-std::string expected_shape(const FieldRule& rule) {
-  if (rule.type == FieldType::indices) return "takes indices and ranges such as 0-3,7";
-  if (rule.type == FieldType::mapping) return "must be a mapping such as {rope_type: linear, factor: 4}";
-  return fmt::format("must be a single value ({})", rule.type_text);
+std::string expected_shape(const ConfigField& field) {
+  if (field.type == "indices") return "takes indices and ranges such as 0-3,7";
+  if (field.type == "mapping") return "must be a mapping such as {rope_type: linear, factor: 4}";
+  return fmt::format("must be a single value ({})", field.type);
 }
 
-std::optional<std::string> value_text(const YAML::Node& node, const FieldRule& rule, const Key& key) {
+std::optional<std::string> value_text(const YAML::Node& node, const ConfigField& field, const Key& key) {
   if (node.IsNull()) return std::nullopt;
-  if (rule.type == FieldType::indices && node.IsSequence()) return list_text(node, key);
-  if (rule.type == FieldType::mapping && node.IsMap()) return json_of(node, key).dump();
+  if (field.type == "indices" && node.IsSequence()) return list_text(node, key);
+  if (field.type == "mapping" && node.IsMap()) return json_of(node, key).dump();
   if (!node.IsScalar()) {
-    refuse(key.place, fmt::format("is a {}; it {}", node.IsMap() ? "mapping" : "list", expected_shape(rule)));
+    refuse(key.place, fmt::format("is a {}; it {}", node.IsMap() ? "mapping" : "list", expected_shape(field)));
   }
   std::string text = scalar_text(node, key);
-  constexpr std::array unquoted{FieldType::integer, FieldType::number, FieldType::boolean};
-  if (is_quoted(node) && std::ranges::find(unquoted, rule.type) != unquoted.end()) {
-    refuse(key.place, fmt::format("\"{}\" is text; write the {} without quotes", shown_text(text), rule.type_text));
+  constexpr std::array<std::string_view, 3> unquoted{"integer", "number", "boolean"};
+  if (is_quoted(node) && std::ranges::find(unquoted, field.type) != unquoted.end()) {
+    refuse(key.place, fmt::format("\"{}\" is text; write the {} without quotes", shown_text(text), field.type));
   }
   return text;
 }
 
-Setting setting_of(const YAML::Node& key_node, const YAML::Node& value, std::string_view name) {
+Setting setting_of(const YAML::Node& key_node, const YAML::Node& value, std::string_view name,
+                   std::span<const ConfigField> fields) {
   const std::string where = place_of(name, key_node.Mark());
   if (!key_node.IsScalar()) refuse(where, "a key must be the name of a field");
   const Key key{key_node.Scalar(), fmt::format("{}: {}", where, shown_text(key_node.Scalar()))};
   if (key.name == "<<") refuse(key.place, "merge keys are not supported; write the fields out");
-  const FieldRule* rule = find_field_rule(key.name);
-  if (rule == nullptr) refuse(key.place, fmt::format("unknown key{}", field_suggestion(key.name, "")));
-  return {key.name, value_text(value, *rule, key), where};
+  const auto field = std::ranges::find(fields, key.name, &ConfigField::name);
+  if (field == fields.end()) refuse(key.place, fmt::format("unknown key{}", field_suggestion(key.name, "", fields)));
+  return {key.name, value_text(value, *field, key), where};
 }
 
 // Text that every YAML reader takes for the same text without quotes.
@@ -224,9 +223,12 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-std::vector<Setting> read_yaml_settings(const std::string& file) { return parse_yaml_settings(read_text(file), file); }
+std::vector<Setting> read_yaml_settings(const std::string& file, std::span<const ConfigField> fields) {
+  return parse_yaml_settings(read_text(file), file, fields);
+}
 
-std::vector<Setting> parse_yaml_settings(std::string_view text, std::string_view name) {
+std::vector<Setting> parse_yaml_settings(std::string_view text, std::string_view name,
+                                         std::span<const ConfigField> fields) {
   check_printable(text, name);
   const YAML::Node mapping = document_of(std::string(text), name);
   if (mapping.IsNull()) return {};
@@ -235,7 +237,7 @@ std::vector<Setting> parse_yaml_settings(std::string_view text, std::string_view
   std::vector<Setting> settings;
   std::map<std::string, std::size_t> first_line;
   for (const auto& entry : mapping) {
-    Setting setting = setting_of(entry.first, entry.second, name);
+    Setting setting = setting_of(entry.first, entry.second, name, fields);
     const auto line = static_cast<std::size_t>(entry.first.Mark().line + 1);
     const auto [first, is_new] = first_line.emplace(setting.field, line);
     if (!is_new) {

@@ -55,6 +55,22 @@ TEST(YamlSettings, GiveFieldValueAndPlaceInTheOrderOfTheFile) {
   EXPECT_EQ(settings[2].value, std::nullopt);
 }
 
+TEST(YamlSettings, MayBeOfOtherFields) {
+  const std::vector<ConfigField> fields{{"colour", "text", "red", "A colour.", false},
+                                        {"width", "number", "1", "A width.", false}};
+  const auto settings = parse_yaml_settings("width: 3\ncolour: 4\n", "x.yaml", fields);
+  ASSERT_EQ(settings.size(), 2U);
+  EXPECT_EQ(settings[0].value, "3");
+  EXPECT_EQ(settings[1].field, "colour");
+  EXPECT_THROW(parse_yaml_settings("seed: 1\n", "x.yaml", fields), Error);
+  try {
+    parse_yaml_settings("width: 3\nwidht: 4\n", "x.yaml", fields);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "x.yaml:2: widht: unknown key; did you mean width?");
+  }
+}
+
 TEST(YamlSettings, GiveAMappingAsJson) {
   const auto value = [](const std::string& yaml) { return parse_yaml_settings(yaml, "x.yaml").at(0).value; };
   EXPECT_EQ(value("rope_scaling:\n  rope_type: yarn\n  factor: 4.0\n  truncate: false\n  list: [1, 2.5]\n  no: ~\n"),

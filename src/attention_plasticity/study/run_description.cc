@@ -38,6 +38,18 @@ std::map<int, std::int64_t> sliding_windows(const StudyJson& layers, int num_lay
   return windows;
 }
 
+// What an older run does not say, or says in another way, is not known.
+std::optional<BucketSampling> bucket_sampling(const StudyJson& json) {
+  const auto sampling = json.find("sampling");
+  if (sampling == json.end() || !sampling->is_object()) return std::nullopt;
+  const auto strategy = sampling->find("strategy");
+  if (strategy == sampling->end() || !strategy->is_string()) return std::nullopt;
+  BucketSampling known{*strategy == "log", std::nullopt};
+  const auto size = sampling->find("bucket_size");
+  if (size != sampling->end() && size->is_number() && size->get<double>() > 0) known.bucket_size = size->get<double>();
+  return known;
+}
+
 }  // namespace
 
 RunDescription parse_run_description(std::string_view text, const std::string& file) {
@@ -59,6 +71,7 @@ RunDescription parse_run_description(std::string_view text, const std::string& f
                 file);
   }
   run.windows = sliding_windows(member(model, "layers", StudyJson::value_t::array, file), run.num_layers, file);
+  run.sampling = bucket_sampling(json);
   return run;
 }
 

@@ -9,6 +9,12 @@
 
 namespace attention_plasticity {
 
+/// How positions were shared out among buckets when the dump was captured.
+struct BucketSampling {
+  bool logarithmic = false;           ///< each bucket twice as large as the one before
+  std::optional<double> bucket_size;  ///< in tokens, > 0; of logarithmic ones the least
+};
+
 /// What run.json says of the model.
 struct RunDescription {
   std::optional<std::string> model;
@@ -16,6 +22,7 @@ struct RunDescription {
   int num_q_heads = 0;
   int num_k_heads = 0;
   std::map<int, std::int64_t> windows;  ///< in tokens, of the layers known to slide
+  std::optional<BucketSampling> sampling = {};
 };
 
 /// Throws Error(input), naming the key, for what is not the run.json of a run.

@@ -28,6 +28,25 @@ TEST(RunDescription, HoldsShapeAndWindows) {
   EXPECT_EQ(run.windows, (std::map<int, std::int64_t>{{2, 512}}));
 }
 
+TEST(RunDescription, HoldsHowBucketsLie) {
+  const auto sampling = [](const std::string& json) {
+    const std::string model = R"({"num_layers": 1, "num_q_heads": 1, "num_k_heads": 1, "layers": []})";
+    return parse_run_description(R"({"model": )" + model + R"(, "sampling": )" + json + "}", "run.json").sampling;
+  };
+  const auto uniform = sampling(R"({"strategy": "uniform", "bucket_size": 128.0})");
+  ASSERT_TRUE(uniform);
+  EXPECT_FALSE(uniform->logarithmic);
+  EXPECT_EQ(uniform->bucket_size, 128);
+  const auto logarithmic = sampling(R"({"strategy": "log", "bucket_size": null})");
+  ASSERT_TRUE(logarithmic);
+  EXPECT_TRUE(logarithmic->logarithmic);
+  EXPECT_FALSE(logarithmic->bucket_size);
+  EXPECT_FALSE(sampling(R"({"strategy": null, "bucket_size": null})"));
+  const auto senseless = sampling(R"({"strategy": "uniform", "bucket_size": -1})");
+  EXPECT_TRUE(senseless && !senseless->bucket_size);
+  EXPECT_FALSE(sampling("null"));
+}
+
 TEST(RunDescription, IsReadFromARunOfThisProgram) {
   const auto run = read_run_description(source / "results/smollm2-135m/head_metrics.csv");
   ASSERT_TRUE(run);

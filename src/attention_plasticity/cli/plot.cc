@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/config_flag.h"
+#include "attention_plasticity/cli/plot_settings.h"
+#include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/run/output_files.h"
+
+namespace attention_plasticity {
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : value;
+}
+
+// The first program of this name in PATH; empty where there is none.
+std::filesystem::path program_in_path(std::string_view name) {
+  std::string_view folders = variable("PATH");
+  while (!folders.empty()) {
+    const std::size_t end = std::min(folders.find(':'), folders.size());
+    const std::filesystem::path file = std::filesystem::path(folders.substr(0, end)) / name;
+    std::error_code unknown;
+    if (std::filesystem::is_regular_file(file, unknown) && ::access(file.c_str(), X_OK) == 0) return file;
+    folders.remove_prefix(std::min(end + 1, folders.size()));
+  }
+  return {};
+}
+
+// Of the user's variables gnuplot sees those by which fonts and libraries are found. Others, such as the locale, could
+// change a figure.
+Gnuplot gnuplot_here() {
+  Gnuplot gnuplot{program_in_path("gnuplot"), {"LC_ALL=C.UTF-8"}};
+  for (const char* name : {"HOME", "PATH", "LD_LIBRARY_PATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+                           "FONTCONFIG_FILE", "FONTCONFIG_PATH"}) {
+    if (const std::string_view value = variable(name); !value.empty()) {
+      gnuplot.environment.push_back(fmt::format("{}={}", name, value));
+    }
+  }
+  return gnuplot;
+}
+
+}  // namespace
+
+Command plot_command() {
+  Command command{"plot",
+                  fmt::format("{}", fmt::join(figure_words(), "|")),
+                  "Draw a figure of a run's tables: PNG, SVG or PDF.",
+                  {{"config", "FILE", "YAML file with any of the fields below; flags win over it"}}};
+  for (const ConfigField& field : plot_fields()) command.flags.push_back(config_flag(field));
+  return command;
+}
+
+int run_plot(const Arguments& arguments) {
+  const PlotRequest request = plot_request(arguments);
+  const Figure figure = draw_figure(request.figure, gnuplot_here());
+  for (const std::string& note : figure.notes) tell(fmt::format("gnuplot: {}\n", note));
+  OutputFiles files;
+  files.stage(request.output, figure.image);
+  files.commit();
+  fmt::print("{}\n", request.output);
+  return 0;
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,42 @@
+#include "attention_plasticity/figure/bucket_geometry.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "attention_plasticity/base/error.h"
+
+namespace attention_plasticity {
+namespace {
+
+constexpr double farthest = 1e12;  // tokens
+
+bool has_one_decimal(double value) { return value * 10 == std::floor(value * 10); }
+
+}  // namespace
+
+double BucketGeometry::start(int bucket) const {
+  return type == BucketType::log ? std::exp2(bucket) * size : bucket * size;
+}
+
+double BucketGeometry::middle(int bucket) const {
+  return type == BucketType::log ? std::exp2(bucket + 0.5) * size : (bucket + 0.5) * size;
+}
+
+void check_reach(const BucketGeometry& geometry, int last_bucket) {
+  if (geometry.middle(last_bucket) <= farthest) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("bucket {} would lie {:.1e} tokens in; check bucket_type and bucket_min_size", last_bucket,
+                          geometry.middle(last_bucket)));
+}
+
+std::string token_label(double tokens) {
+  constexpr double kilo = 1024;
+  if (tokens >= kilo * kilo && has_one_decimal(tokens / (kilo * kilo))) {
+    return fmt::format("{:g}M", tokens / (kilo * kilo));
+  }
+  if (tokens >= kilo && has_one_decimal(tokens / kilo)) return fmt::format("{:g}k", tokens / kilo);
+  return tokens == std::floor(tokens) ? fmt::format("{:.0f}", tokens) : fmt::format("{:.3g}", tokens);
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,19 @@
+#pragma once
+
+namespace attention_plasticity {
+
+enum class ImageFormat { png, svg, pdf };
+
+/// Black on white for print, or light on dark.
+enum class FigureStyle { paper, screen };
+
+/// What a figure is drawn on.
+struct Canvas {
+  double width = 7;  ///< inches
+  double height = 4.5;
+  int dpi = 200;  ///< pixels an inch, of PNG
+  ImageFormat format = ImageFormat::png;
+  FigureStyle style = FigureStyle::paper;
+};
+
+}  // namespace attention_plasticity

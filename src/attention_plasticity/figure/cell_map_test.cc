@@ -1,0 +1,75 @@
+#include "attention_plasticity/figure/cell_map.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "attention_plasticity/study/refusal_testing.h"
+
+namespace attention_plasticity {
+namespace {
+
+// Three heads in cell (1, 0), two in (3, 1); (2, 2) and (2, 3) are not causal.
+const char* const buckets =
+    "layer,q_head,k_head,q_bucket,k_bucket,plasticity\n"
+    "0,0,0,1,0,0.1\n0,1,0,1,0,0.2\n1,0,0,1,0,0.9\n"
+    "0,0,0,3,1,0.4\n0,1,0,3,1,0.6\n1,0,0,3,1,\n"
+    "0,0,0,2,2,1\n0,0,0,2,3,1\n";
+
+TEST(BucketMap, IsTheMeanOverHeadsWithBlanksBetween) {
+  const CellMap map = bucket_map(parse_csv(buckets), Aggregate::mean);
+  EXPECT_EQ(map.first_row, 1);
+  EXPECT_EQ(map.first_column, 0);
+  ASSERT_EQ(map.cells.rows(), 3U);
+  ASSERT_EQ(map.cells.cols(), 2U);
+  EXPECT_DOUBLE_EQ(map.cells.row(0)[0], 0.4);
+  EXPECT_DOUBLE_EQ(map.cells.row(2)[1], 0.5);
+  EXPECT_TRUE(std::isnan(map.cells.row(0)[1]));
+  EXPECT_TRUE(std::isnan(map.cells.row(1)[0]));
+  EXPECT_TRUE(std::isnan(map.cells.row(2)[0]));
+}
+
+TEST(BucketMap, IsTheMedianOnRequest) {
+  const CellMap map = bucket_map(parse_csv(buckets), Aggregate::median);
+  EXPECT_EQ(map.cells.row(0)[0], 0.2);
+  EXPECT_DOUBLE_EQ(map.cells.row(2)[1], 0.5);
+}
+
+TEST(BucketMap, TakesThePythonToolkitsNames) {
+  const CellMap map = bucket_map(parse_csv("layer,q_head,bucket,k_bucket,ap_bucket\n0,0,1,0,0.25\n"), Aggregate::mean);
+  EXPECT_EQ(map.cells.row(0)[0], 0.25);
+}
+
+TEST(BucketMap, NeedsKeyBucketsAndCausalValues) {
+  const auto refused = [](const std::string& text) {
+    return refusal([&] { bucket_map(parse_csv(text, "b.csv"), Aggregate::mean); });
+  };
+  EXPECT_EQ(refused("layer,q_head,bucket,ap_bucket\n0,0,1,0.5\n"),
+            "input: b.csv: has no column k_bucket; the figure reads the head_bucket_plasticity.csv of a run");
+  EXPECT_EQ(refused("q_bucket,k_bucket,plasticity\n1,1,0.5\n"), "input: b.csv: has no value of plasticity to draw");
+  EXPECT_EQ(refused("q_bucket,k_bucket,plasticity\n1,0,0.5\n9999,9998,0.5\n"),
+            "input: b.csv: 9999 by 9999 cells are too many to draw");
+}
+
+TEST(DistanceMap, HasFarBinsAsRows) {
+  const CellMap map = distance_map(parse_csv("layer,q_head,k_head,near_bin,far_bin,plasticity\n"
+                                             "0,0,0,2,4,0.5\n0,1,0,2,4,0.7\n0,0,0,2,2,0.1\n0,0,0,3,4,0.2\n"),
+                                   Aggregate::mean);
+  EXPECT_EQ(map.first_row, 2);
+  EXPECT_EQ(map.first_column, 2);
+  ASSERT_EQ(map.cells.rows(), 3U);
+  ASSERT_EQ(map.cells.cols(), 2U);
+  EXPECT_EQ(map.cells.row(0)[0], 0.1);
+  EXPECT_DOUBLE_EQ(map.cells.row(2)[0], 0.6);
+  EXPECT_EQ(map.cells.row(2)[1], 0.2);
+  EXPECT_TRUE(std::isnan(map.cells.row(1)[0]));
+}
+
+TEST(DistanceMap, BinsStartOneShortOfPowersOfTwo) {
+  EXPECT_EQ(distance_bin_start(0), 0);
+  EXPECT_EQ(distance_bin_start(1), 1);
+  EXPECT_EQ(distance_bin_start(10), 1023);
+}
+
+}  // namespace
+}  // namespace attention_plasticity

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace attention_plasticity {
+
+/// viridis, magma, inferno, plasma, cividis and gray, each followed by its reverse, `viridis_r`.
+std::span<const std::string_view> color_map_names();
+
+/// Colours (0xRRGGBB) from 0 to 1, linear between anchors at equal steps.
+class ColorMap {
+ public:
+  /// Throws Error(usage), with the nearest name, for what is none of color_map_names().
+  explicit ColorMap(std::string_view name);
+
+  std::span<const std::uint32_t> anchors() const { return colors_; }
+  /// Shares outside [0, 1] are taken to the nearer end.
+  std::uint32_t at(double share) const;
+
+ private:
+  std::vector<std::uint32_t> colors_;
+};
+
+}  // namespace attention_plasticity

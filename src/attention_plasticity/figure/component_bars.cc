@@ -1,0 +1,54 @@
+#include "attention_plasticity/figure/component_bars.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "attention_plasticity/base/error.h"
+
+namespace attention_plasticity {
+namespace {
+
+constexpr const char* file_name = "head_component_weights.csv";
+
+struct HeadWeights {
+  std::vector<std::pair<std::size_t, double>> weights;  // by component
+  double sum = 0;
+};
+
+}  // namespace
+
+ComponentBars component_bars(const CsvTable& table, Aggregate aggregate, std::optional<std::size_t> limit) {
+  const HeadColumns columns = head_columns(table, file_name);
+  const std::size_t component_column = column_named(table, {"component"}, file_name);
+  const std::size_t weight_column = column_named(table, {"weight", "component_weight"}, file_name);
+  std::map<std::pair<int, int>, HeadWeights> heads;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    HeadWeights& head = heads[{table.index(row, columns.layer), table.index(row, columns.q_head)}];
+    const auto component = static_cast<std::size_t>(table.index(row, component_column));
+    const double weight = table.number(row, weight_column);
+    if (std::isnan(weight)) continue;
+    head.weights.emplace_back(component, weight);
+    head.sum += weight;
+  }
+
+  ComponentBars bars;
+  std::vector<std::vector<double>> shares;
+  for (const auto& [id, head] : heads) {
+    if (!(head.sum > 0)) continue;
+    ++bars.heads;
+    for (const auto& [component, weight] : head.weights) {
+      if (component >= shares.size()) shares.resize(component + 1);
+      shares[component].push_back(weight / head.sum);
+    }
+  }
+  if (bars.heads == 0) throw Error(ErrorKind::input, "has no head with weights to draw", table.file);
+  if (limit && *limit < shares.size()) shares.resize(*limit);
+  bars.shares.resize(shares.size());
+  std::ranges::transform(shares, bars.shares.begin(),
+                         [&](const std::vector<double>& values) { return aggregated(values, aggregate); });
+  return bars;
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,58 @@
+#include "attention_plasticity/figure/component_bars.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "attention_plasticity/study/refusal_testing.h"
+
+namespace attention_plasticity {
+namespace {
+
+// Shares (1/4, 3/4, 0), (1/2, 1/2, none) and (0, 0, 1); a head of zeros has none.
+const char* const weights =
+    "layer,q_head,k_head,component,r2,weight\n"
+    "0,0,0,0,0,1\n0,0,0,1,0,3\n0,0,0,2,0,0\n"
+    "0,1,0,0,0,0.2\n0,1,0,1,0,0.2\n0,1,0,2,0,\n"
+    "1,0,0,0,0,0\n1,0,0,1,0,0\n1,0,0,2,0,7\n"
+    "2,0,0,0,0,0\n2,0,0,1,0,0\n";
+
+TEST(ComponentBars, AreMeansOfSharesThatSumToOneInEachHead) {
+  const ComponentBars bars = component_bars(parse_csv(weights), Aggregate::mean, std::nullopt);
+  EXPECT_EQ(bars.heads, 3U);
+  ASSERT_EQ(bars.shares.size(), 3U);
+  EXPECT_DOUBLE_EQ(bars.shares[0], 0.25);
+  EXPECT_DOUBLE_EQ(bars.shares[1], 1.25 / 3);
+  EXPECT_DOUBLE_EQ(bars.shares[2], 0.5);
+}
+
+TEST(ComponentBars, AreMediansOnRequestAndAsManyAsTheLimit) {
+  const ComponentBars bars = component_bars(parse_csv(weights), Aggregate::median, 2);
+  ASSERT_EQ(bars.shares.size(), 2U);
+  EXPECT_DOUBLE_EQ(bars.shares[0], 0.25);
+  EXPECT_DOUBLE_EQ(bars.shares[1], 0.5);
+  EXPECT_EQ(component_bars(parse_csv(weights), Aggregate::mean, 99).shares.size(), 3U);
+}
+
+TEST(ComponentBars, TakeThePythonToolkitsNamesAndGaps) {
+  const ComponentBars bars = component_bars(
+      parse_csv("layer,q_head,component,component_r2,component_weight\n0,0,2,0,5\n"), Aggregate::mean, {});
+  ASSERT_EQ(bars.shares.size(), 3U);
+  EXPECT_TRUE(std::isnan(bars.shares[0]));
+  EXPECT_EQ(bars.shares[2], 1);
+}
+
+TEST(ComponentBars, NeedTheirColumnsAndAWeight) {
+  const auto refused = [](const std::string& text) {
+    return refusal([&] { component_bars(parse_csv(text, "c.csv"), Aggregate::mean, {}); });
+  };
+  EXPECT_EQ(
+      refused("layer,q_head,component,r2\n0,0,0,1\n"),
+      "input: c.csv: has no column weight or component_weight; the figure reads the head_component_weights.csv of "
+      "a run");
+  EXPECT_EQ(refused("layer,q_head,component,weight\n0,0,0,0\n"), "input: c.csv: has no head with weights to draw");
+  EXPECT_EQ(refused("layer,q_head,component,weight\n"), "input: c.csv: has no head with weights to draw");
+}
+
+}  // namespace
+}  // namespace attention_plasticity

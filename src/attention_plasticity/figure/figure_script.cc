@@ -1,0 +1,217 @@
+#include "attention_plasticity/figure/figure_script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attention_plasticity {
+namespace {
+
+std::string labels_commands(const FigureLabels& labels, const Canvas& canvas) {
+  return title_command(labels.title, canvas) +
+         fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_text(labels.x), gnuplot_text(labels.y));
+}
+
+std::string point_lines(const std::vector<CurvePoint>& points) {
+  std::string lines;
+  for (const CurvePoint& point : points) {
+    lines += fmt::format("{} {}\n", gnuplot_number(point.position), gnuplot_number(point.plasticity));
+  }
+  return lines;
+}
+
+// Heads that are drawn in one colour, and what the legend says of them.
+struct CurveGroup {
+  std::uint32_t color;
+  std::string legend;
+  std::vector<const HeadCurve*> heads = {};
+};
+
+std::vector<CurveGroup> groups_by_trend(const PlasticityCurves& curves, double threshold, const Theme& theme) {
+  std::vector<CurveGroup> groups{{theme.rising, "rising"}, {theme.flat, "flat"}, {theme.falling, "falling"}};
+  for (const HeadCurve& head : curves.heads) {
+    groups[static_cast<std::size_t>(trend_of(head, threshold))].heads.push_back(&head);
+  }
+  for (CurveGroup& group : groups) group.legend += fmt::format(": {}", group.heads.size());
+  std::erase_if(groups, [](const CurveGroup& group) { return group.heads.empty(); });
+  return groups;
+}
+
+// Layers have a colour bar in place of a legend.
+std::vector<CurveGroup> groups_by_layer(const PlasticityCurves& curves, const ColorMap& colors) {
+  const int last = std::max(curves.heads.back().layer, 1);
+  std::vector<CurveGroup> groups;
+  int layer = -1;
+  for (const HeadCurve& head : curves.heads) {
+    if (head.layer != layer) groups.push_back({colors.at(static_cast<double>(head.layer) / last), ""});
+    layer = head.layer;
+    groups.back().heads.push_back(&head);
+  }
+  return groups;
+}
+
+std::vector<CurveGroup> groups_of(const PlasticityCurves& curves, const CurveLook& look, const Theme& theme) {
+  if (look.colors == CurveColors::trend) return groups_by_trend(curves, look.trend_threshold, theme);
+  if (look.colors == CurveColors::layer) return groups_by_layer(curves, look.layer_colors);
+  CurveGroup all{theme.head, "one head"};
+  for (const HeadCurve& head : curves.heads) all.heads.push_back(&head);
+  return {all};
+}
+
+std::string position_axis(const PlasticityCurves& curves, const BucketGeometry& geometry) {
+  constexpr int most_ticks = 8;
+  const int first = curves.mean.front().bucket;
+  const int last = curves.mean.back().bucket;
+  const double end = geometry.start(last + 1);
+  std::vector<Tick> ticks;
+  if (geometry.type == BucketType::log) {
+    int step = 1;
+    while ((last + 1 - first) / step >= most_ticks) step *= 2;
+    for (int bucket = first; bucket <= last + 1; bucket += step) {
+      ticks.push_back({geometry.start(bucket), token_label(geometry.start(bucket))});
+    }
+    return fmt::format("set logscale x 2\nset xrange [{}:{}]\n", geometry.start(first), end) + tick_command("x", ticks);
+  }
+  double step = geometry.size;
+  while (end / step >= most_ticks) step *= 2;
+  for (int i = 0; i * step <= end; ++i) ticks.push_back({i * step, token_label(i * step)});
+  return fmt::format("set xrange [0:{}]\n", end) + tick_command("x", ticks);
+}
+
+// Plasticity is a share: figures of different models have one scale, unless the values leave it.
+std::string share_axis(const PlasticityCurves& curves) {
+  double low = 0;
+  double high = 1;
+  for (const HeadCurve& head : curves.heads) {
+    for (const CurvePoint& point : head.points) {
+      low = std::min(low, point.plasticity);
+      high = std::max(high, point.plasticity);
+    }
+  }
+  return fmt::format("set yrange [{}:{}]\n", gnuplot_number(low), gnuplot_number(high));
+}
+
+// Rectangles as gnuplot's boxxyerror takes them: x, y, left, right, low, high, value. Each reaches a little below the
+// neighbours that are drawn after it: between cells that only touch, the background would shine through as a line.
+std::string cell_lines(const Matrix& cells) {
+  constexpr double overlap = 0.05;
+  std::string lines;
+  for (std::size_t row = 0; row < cells.rows(); ++row) {
+    for (std::size_t column = 0; column < cells.cols(); ++column) {
+      const double value = cells.row(row)[column];
+      if (std::isnan(value)) continue;
+      const double right = column + 1 < cells.cols() && !std::isnan(cells.row(row)[column + 1]) ? overlap : 0;
+      const double beyond = row + 1 < cells.rows() && !std::isnan(cells.row(row + 1)[column]) ? overlap : 0;
+      lines += fmt::format("{0} {1} {0} {2} {1} {3} {4}\n", column, row, static_cast<double>(column + 1) + right,
+                           static_cast<double>(row + 1) + beyond, gnuplot_number(value));
+    }
+  }
+  return lines;
+}
+
+bool has_blanks(const Matrix& cells) {
+  return std::any_of(cells.data(), cells.data() + cells.rows() * cells.cols(),
+                     [](double value) { return std::isnan(value); });
+}
+
+// Bars in the margin beside rows; neighbours share one.
+std::string row_marks(const MapDrawing& map, const Theme& theme) {
+  std::string script;
+  for (std::size_t i = 0; i < map.marked_rows.size(); ++i) {
+    std::size_t last = i;
+    while (last + 1 < map.marked_rows.size() && map.marked_rows[last + 1] == map.marked_rows[last] + 1) ++last;
+    script += fmt::format(
+        "set arrow from graph 1.012, first {} to graph 1.012, first {} nohead linewidth 3 linecolor "
+        "rgb {}\n",
+        static_cast<double>(map.marked_rows[i]) + 0.1, static_cast<double>(map.marked_rows[last]) + 0.9,
+        gnuplot_color(theme.mark));
+    i = last;
+  }
+  return script;
+}
+
+}  // namespace
+
+std::string curves_script(const PlasticityCurves& curves, const BucketGeometry& geometry, const CurveLook& look,
+                          const FigureLabels& labels, const Canvas& canvas) {
+  const Theme& theme = theme_of(canvas.style);
+  const std::vector<CurveGroup> groups = groups_of(curves, look, theme);
+  std::string script = canvas_commands(canvas) + legend_commands(canvas) + labels_commands(labels, canvas);
+  script += position_axis(curves, geometry) + share_axis(curves);
+  script += fmt::format("set grid x y linetype 1 linewidth 0.4 linecolor rgb {}\n", gnuplot_color(theme.grid));
+  std::string plot;
+  if (look.colors == CurveColors::layer) {
+    const int last = std::max(curves.heads.back().layer, 1);
+    script += palette_commands(look.layer_colors, 0, last, "layer", canvas, 1);
+    // gnuplot shows the colour bar for what is drawn by the palette: a point that is not there.
+    plot += "NaN with points pointtype 7 linecolor palette notitle, ";
+  }
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const CurveGroup& group = groups[i];
+    script += fmt::format("$group{} << EOD\n", i);
+    for (const HeadCurve* head : group.heads) script += point_lines(head->points) + "\n";
+    script += "EOD\n";
+    plot += fmt::format("$group{} with lines linewidth {} linecolor rgb {} notitle, ", i, look.line_width,
+                        gnuplot_color(group.color, look.alpha));
+    if (group.legend.empty()) continue;
+    plot += fmt::format("NaN with lines linewidth {} linecolor rgb {} title {}, ", std::max(look.line_width, 1.0),
+                        gnuplot_color(group.color), gnuplot_text(group.legend));
+  }
+  script += fmt::format("$mean << EOD\n{}EOD\n", point_lines(curves.mean));
+  // Trends are counted beside it already.
+  const std::string legend =
+      look.colors == CurveColors::trend ? "mean" : fmt::format("mean of {} heads", curves.heads.size());
+  return script + fmt::format("plot {}$mean with lines linewidth 2.5 linecolor rgb {} title {}\n", plot,
+                              gnuplot_color(theme.mean), gnuplot_text(legend));
+}
+
+std::string bars_script(const ComponentBars& bars, const FigureLabels& labels, const Canvas& canvas) {
+  const Theme& theme = theme_of(canvas.style);
+  std::string script = canvas_commands(canvas) + labels_commands(labels, canvas);
+  script += fmt::format("set grid y linetype 1 linewidth 0.4 linecolor rgb {}\n", gnuplot_color(theme.grid));
+  script += fmt::format("set boxwidth 0.8\nset xrange [-0.7:{}]\nset yrange [0:*]\n",
+                        static_cast<double>(bars.shares.size()) - 0.3);
+  script += "$bars << EOD\n";
+  for (std::size_t component = 0; component < bars.shares.size(); ++component) {
+    if (!std::isnan(bars.shares[component])) {
+      script += fmt::format("{} {}\n", component, gnuplot_number(bars.shares[component]));
+    }
+  }
+  return script + fmt::format("EOD\nplot $bars with boxes fillstyle solid noborder fillcolor rgb {}\n",
+                              gnuplot_color(theme.head));
+}
+
+std::string map_script(const MapDrawing& map, const ColorMap& colors, const FigureLabels& labels,
+                       const Canvas& canvas) {
+  const Theme& theme = theme_of(canvas.style);
+  const std::size_t rows = map.cells.rows();
+  const std::size_t columns = map.cells.cols();
+  std::string script = canvas_commands(canvas) + labels_commands(labels, canvas);
+  script += palette_commands(colors, map.low, map.high, map.color_label, canvas);
+  script += tick_command("x", map.x_ticks) + tick_command("y", map.y_ticks);
+  script += fmt::format("set xrange [0:{}]\n", columns);
+  script += map.first_row_on_top ? fmt::format("set yrange [{}:0]\n", rows) : fmt::format("set yrange [0:{}]\n", rows);
+  if (map.square_cells) {
+    script += fmt::format("set size ratio {:.6g}\n", static_cast<double>(rows) / static_cast<double>(columns));
+  }
+  std::string legend;
+  if (!map.blank_note.empty() && has_blanks(map.cells)) {
+    script += fmt::format("set object 1 rectangle from 0,0 to {},{} behind fillstyle solid noborder fillcolor rgb {}\n",
+                          columns, rows, gnuplot_color(theme.blank));
+    legend += fmt::format(", NaN with boxes fillstyle solid noborder fillcolor rgb {} title {}",
+                          gnuplot_color(theme.blank), gnuplot_text(map.blank_note));
+  }
+  if (!map.marked_rows.empty()) {
+    script += row_marks(map, theme);
+    legend += fmt::format(", NaN with lines linewidth 3 linecolor rgb {} title {}", gnuplot_color(theme.mark),
+                          gnuplot_text(map.mark_note));
+  }
+  if (!legend.empty()) script += legend_commands(canvas);
+  return script + fmt::format(
+                      "$cells << EOD\n{}EOD\nplot $cells using 1:2:3:4:5:6:7 with boxxyerror fillstyle solid "
+                      "noborder fillcolor palette notitle{}\n",
+                      cell_lines(map.cells), legend);
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "attention_plasticity/base/matrix.h"
+#include "attention_plasticity/figure/canvas.h"
+#include "attention_plasticity/figure/color_map.h"
+#include "attention_plasticity/figure/component_bars.h"
+#include "attention_plasticity/figure/gnuplot_script.h"
+#include "attention_plasticity/figure/plasticity_curves.h"
+
+// From the data of a figure to the gnuplot script that draws it. Nothing is read or run here.
+
+namespace attention_plasticity {
+
+struct FigureLabels {
+  std::string title;
+  std::string x;
+  std::string y;
+};
+
+enum class CurveColors { none, layer, trend };
+
+struct CurveLook {
+  double alpha = 0.25;  ///< opacity of the heads' lines, in (0, 1]
+  double line_width = 0.8;
+  CurveColors colors = CurveColors::none;
+  ColorMap layer_colors{"viridis"};
+  double trend_threshold = 1e-4;  ///< a token
+};
+
+/// A thin line for every head, a bold one for their mean.
+std::string curves_script(const PlasticityCurves& curves, const BucketGeometry& geometry, const CurveLook& look,
+                          const FigureLabels& labels, const Canvas& canvas);
+
+/// A bar for every component that has a share.
+std::string bars_script(const ComponentBars& bars, const FigureLabels& labels, const Canvas& canvas);
+
+/// Coloured cells; cell (row, column) spans column to column + 1 and row to row + 1 of the axes.
+struct MapDrawing {
+  Matrix cells;                   ///< NaN: blank
+  bool first_row_on_top = false;  ///< otherwise at the bottom
+  bool square_cells = false;
+  std::vector<Tick> x_ticks;
+  std::vector<Tick> y_ticks;
+  std::string color_label;
+  double low = 0;  ///< of the colours, below high
+  double high = 1;
+  std::string blank_note;                ///< shades blank cells, and says what they are; empty: they are left open
+  std::vector<std::size_t> marked_rows;  ///< ascending
+  std::string mark_note;
+};
+
+std::string map_script(const MapDrawing& map, const ColorMap& colors, const FigureLabels& labels, const Canvas& canvas);
+
+}  // namespace attention_plasticity

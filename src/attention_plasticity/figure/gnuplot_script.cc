@@ -1,0 +1,179 @@
+#include "attention_plasticity/figure/gnuplot_script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention_plasticity/base/utf8.h"
+
+namespace attention_plasticity {
+namespace {
+
+constexpr const char* font = "DejaVu Sans";
+constexpr double title_points = 10.5;
+constexpr double smallest_title_points = 5;
+constexpr double points_per_inch = 72;
+constexpr double css_units_per_inch = 96;
+
+constexpr Theme paper{0xffffff, 0x000000, 0xd9d9d9, 0x4477aa, 0xd62728,
+                      0x2ca02c, 0x7f7f7f, 0xd62728, 0xe4e4e4, 0xee7733};
+constexpr Theme screen{0x16191f, 0xe8e8e8, 0x3a404a, 0x7fb2e5, 0xff5c5c,
+                       0x5fd068, 0xa0a0a0, 0xff7043, 0x2b3038, 0xffaa44};
+
+// The size of a font in SVG counts in units of the image: fontscale changes the letters there, not their places.
+std::string font_of(const Canvas& canvas, double points) {
+  const double scale = canvas.format == ImageFormat::svg ? css_units_per_inch / points_per_inch : 1;
+  return fmt::format("'{},{:.4g}'", font, points * scale);
+}
+
+std::string terminal_command(const Canvas& canvas) {
+  const std::string background = gnuplot_color(theme_of(canvas.style).background);
+  const auto common = [&](const char* name, const std::string& size, double font_scale, double line_scale) {
+    return fmt::format(
+        "set terminal {} size {} noenhanced font {} fontscale {:.4g} linewidth {:.4g} background rgb {}\n", name, size,
+        font_of(canvas, font_points), font_scale, line_scale, background);
+  };
+  const auto size = [&](double units) {
+    return fmt::format("{:.0f},{:.0f}", canvas.width * units, canvas.height * units);
+  };
+  // Measured on what gnuplot 5.4 draws: cairo takes a point of a font for 1/72 inch where an inch has 96 units, and a
+  // line of width 1 is half a point in PDF.
+  switch (canvas.format) {
+    case ImageFormat::png:
+      return common("pngcairo", size(canvas.dpi), canvas.dpi / css_units_per_inch, canvas.dpi / points_per_inch);
+    case ImageFormat::svg:
+      return common("svg", size(css_units_per_inch), 1, css_units_per_inch / points_per_inch);
+    case ImageFormat::pdf:
+      return common("pdfcairo", fmt::format("{}in,{}in", canvas.width, canvas.height),
+                    points_per_inch / css_units_per_inch, 2);
+  }
+  return {};
+}
+
+// What gnuplot takes for itself wherever it stands.
+bool is_harmless(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view(" .,:-_()/").find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+const Theme& theme_of(FigureStyle style) { return style == FigureStyle::paper ? paper : screen; }
+
+std::string gnuplot_text(std::string_view text) {
+  const bool is_text = is_utf8(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) {
+      quoted += is_text ? c : '?';
+    } else if (byte < 0x20 || byte == 0x7f) {
+      quoted += ' ';
+    } else if (is_harmless(c)) {
+      quoted += c;
+    } else {
+      quoted += fmt::format("\\{:03o}", byte);
+    }
+  }
+  return quoted + '"';
+}
+
+std::string gnuplot_color(std::uint32_t color, double opacity) {
+  if (opacity >= 1) return fmt::format("'#{:06x}'", color);
+  return fmt::format("'#{:02x}{:06x}'", std::lround(255 * (1 - opacity)), color);
+}
+
+std::string gnuplot_number(double value) { return std::isnan(value) ? "NaN" : fmt::format("{}", value); }
+
+std::string canvas_commands(const Canvas& canvas) {
+  const Theme& theme = theme_of(canvas.style);
+  const std::string text = gnuplot_color(theme.text);
+  std::string script = "set encoding utf8\n" + terminal_command(canvas);
+  // What no command names, the frame of the colour bar among it, has the colour of the text.
+  script +=
+      fmt::format("set linetype 1 linewidth 0.6 linecolor rgb {0}\nset border linewidth 0.6 linecolor rgb {0}\n", text);
+  for (const char* axis : {"x", "y", "cb"}) {
+    script += fmt::format("set {0}tics out nomirror scale 0.5 textcolor rgb {1}\nset {0}label textcolor rgb {1}\n",
+                          axis, text);
+  }
+  script += fmt::format("set title textcolor rgb {0}\nset colorbox border 1\nunset key\n", text);
+  return script;
+}
+
+std::string legend_commands(const Canvas& canvas) {
+  return fmt::format(
+      "set bmargin 5.6\nset key textcolor rgb {} samplen 2 horizontal maxrows 1 width -1 at screen 0.5, screen 0.02 "
+      "center bottom\n",
+      gnuplot_color(theme_of(canvas.style).text));
+}
+
+std::string title_command(std::string_view title, const Canvas& canvas) {
+  const auto letters = std::ranges::count_if(title, [](char c) { return !continues_utf8(c); });
+  // It stands above the middle of the graph, which lies to one side on the canvas.
+  constexpr double usable = 0.85;
+  const double fitting = usable * canvas.width * points_per_inch /
+                         (letter_width * static_cast<double>(std::max<std::ptrdiff_t>(letters, 1)));
+  return fmt::format("set title {} font {}\n", gnuplot_text(title),
+                     font_of(canvas, std::clamp(fitting, smallest_title_points, title_points)));
+}
+
+std::string tick_command(std::string_view axis, std::span<const Tick> ticks) {
+  std::string script = fmt::format("set {}tics (", axis);
+  const char* separator = "";
+  for (const Tick& tick : ticks) {
+    script += fmt::format("{}{} {}", separator, gnuplot_text(tick.label), gnuplot_number(tick.position));
+    separator = ", ";
+  }
+  return script + ")\n";
+}
+
+std::vector<Tick> value_ticks(double low, double high, double least_step) {
+  constexpr double most = 8;
+  const double power = std::floor(std::log10((high - low) / most));
+  double step = 0;
+  for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
+    step = factor * std::pow(10, power);
+    if ((high - low) / step <= most) break;
+  }
+  step = std::max(step, least_step);
+  // Multiples of the step are counted, since sums of it would drift; values too close to tell apart have none.
+  constexpr double slack = 1e-9;
+  constexpr double farthest = 1e12;
+  const double first = std::ceil(low / step - slack);
+  const double last = std::floor(high / step + slack);
+  std::vector<Tick> ticks;
+  const bool can_be_told = std::isfinite(step) && std::abs(first) < farthest && std::abs(last) < farthest;
+  if (!can_be_told) return ticks;
+  for (auto i = static_cast<std::int64_t>(first); i <= static_cast<std::int64_t>(last); ++i) {
+    const double value = static_cast<double>(i) * step;
+    ticks.push_back({value, fmt::format("{:.6g}", value)});
+  }
+  return ticks;
+}
+
+std::string palette_commands(const ColorMap& colors, double low, double high, std::string_view label,
+                             const Canvas& canvas, double least_step) {
+  constexpr double bar_inches = 0.14;
+  constexpr double gap_inches = 0.14;
+  std::string script = "set palette defined (";
+  const char* separator = "";
+  for (std::size_t i = 0; i < colors.anchors().size(); ++i) {
+    script += fmt::format("{}{} {}", separator, i, gnuplot_color(colors.anchors()[i]));
+    separator = ", ";
+  }
+  const std::vector<Tick> ticks = value_ticks(low, high, least_step);
+  std::size_t letters = 1;
+  for (const Tick& tick : ticks) letters = std::max(letters, tick.label.size());
+  script += fmt::format(")\nset cbrange [{}:{}]\n", gnuplot_number(low), gnuplot_number(high));
+  script += tick_command("cb", ticks);
+  script += fmt::format("set cblabel {} offset 0.5\n", gnuplot_text(label));
+  // By itself gnuplot leaves the same room for labels of any width, and its bar grows with the graph.
+  script +=
+      fmt::format("set colorbox user origin graph {:.4g}, graph 0 size screen {:.4g}, graph 1\nset rmargin {:.3g}\n",
+                  1 + gap_inches / std::max(1.0, canvas.width - 1.6), bar_inches / canvas.width,
+                  static_cast<double>(letters) + 9.5);
+  return script;
+}
+
+}  // namespace attention_plasticity

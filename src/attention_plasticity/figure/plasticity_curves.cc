@@ -1,0 +1,76 @@
+#include "attention_plasticity/figure/plasticity_curves.h"
+
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/figure/figure_table.h"
+#include "attention_plasticity/stats/line_fit.h"
+
+namespace attention_plasticity {
+namespace {
+
+constexpr const char* file_name = "head_bucket_plasticity.csv";
+
+struct Sum {
+  double total = 0;
+  std::size_t count = 0;
+
+  void add(double value) {
+    total += value;
+    ++count;
+  }
+  double mean() const { return total / static_cast<double>(count); }
+};
+
+using SumByBucket = std::map<int, Sum>;
+
+std::vector<CurvePoint> points_of(const SumByBucket& sums, const BucketGeometry& geometry) {
+  std::vector<CurvePoint> points;
+  points.reserve(sums.size());
+  for (const auto& [bucket, sum] : sums) points.push_back({bucket, geometry.middle(bucket), sum.mean()});
+  return points;
+}
+
+double slope_of(const std::vector<CurvePoint>& points) {
+  LineMoments moments(1);
+  for (const CurvePoint& point : points) moments.add(point.position, {&point.plasticity, 1});
+  return moments.finish().slope.front();
+}
+
+}  // namespace
+
+Trend trend_of(const HeadCurve& curve, double threshold) {
+  if (curve.slope > threshold) return Trend::rising;
+  return curve.slope < -threshold ? Trend::falling : Trend::flat;
+}
+
+PlasticityCurves plasticity_curves(const CsvTable& table, const BucketGeometry& geometry) {
+  const HeadColumns head = head_columns(table, file_name);
+  const std::size_t bucket = column_named(table, {"q_bucket", "bucket"}, file_name);
+  const std::size_t value = column_named(table, {"plasticity", "ap_bucket"}, file_name);
+  std::map<std::pair<int, int>, SumByBucket> sums;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const std::pair id(table.index(row, head.layer), table.index(row, head.q_head));
+    const int q_bucket = table.index(row, bucket);
+    const double plasticity = table.number(row, value);
+    if (!std::isnan(plasticity)) sums[id][q_bucket].add(plasticity);
+  }
+  if (sums.empty()) throw Error(ErrorKind::input, "has no value of plasticity to draw", table.file);
+
+  PlasticityCurves curves;
+  SumByBucket over_heads;
+  for (const auto& [id, by_bucket] : sums) {
+    check_reach(geometry, by_bucket.rbegin()->first);
+    HeadCurve curve{id.first, id.second, points_of(by_bucket, geometry), 0};
+    curve.slope = slope_of(curve.points);
+    for (const CurvePoint& point : curve.points) over_heads[point.bucket].add(point.plasticity);
+    curves.heads.push_back(std::move(curve));
+  }
+  curves.mean = points_of(over_heads, geometry);
+  return curves;
+}
+
+}  // namespace attention_plasticity

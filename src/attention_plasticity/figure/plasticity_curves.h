@@ -1,0 +1,39 @@
+#pragma once
+
+#include <vector>
+
+#include "attention_plasticity/figure/bucket_geometry.h"
+#include "attention_plasticity/study/csv_table.h"
+
+namespace attention_plasticity {
+
+struct CurvePoint {
+  int bucket = 0;  ///< of the queries
+  double position = 0;
+  double plasticity = 0;
+};
+
+/// How plasticity goes with the queries' position in one head.
+struct HeadCurve {
+  int layer = 0;
+  int q_head = 0;
+  std::vector<CurvePoint> points;  ///< by bucket; at least one
+  double slope = 0;                ///< of the least-squares line, per token; 0 for a single point
+};
+
+struct PlasticityCurves {
+  std::vector<HeadCurve> heads;  ///< by layer and query head
+  std::vector<CurvePoint> mean;  ///< over the heads that have the bucket
+};
+
+enum class Trend { rising, flat, falling };
+
+/// Rising when the slope is above the threshold, falling when it is below its negative.
+Trend trend_of(const HeadCurve& curve, double threshold);
+
+/// Of head_bucket_plasticity.csv: for each head and query bucket the mean over key buckets. Empty values do not count.
+/// Takes `ap_bucket` for `plasticity` and `bucket` for `q_bucket` as well. Throws Error(input) when a column or all
+/// values are missing.
+PlasticityCurves plasticity_curves(const CsvTable& table, const BucketGeometry& geometry);
+
+}  // namespace attention_plasticity

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention_plasticity/study/csv_table.h"
+#include "attention_plasticity/study/head_metrics.h"
+
+namespace attention_plasticity {
+
+/// A column of a table by its names: the project's own first, then those of other programs.
+struct NamedColumn {
+  std::vector<std::string_view> names;
+  bool needed = true;
+};
+
+/// A table that has several rows for each head, one for each cell: a component, a bucket, a pair of buckets.
+struct CellLayout {
+  std::vector<NamedColumn> keys;    ///< whole numbers that say which cell
+  std::vector<NamedColumn> values;  ///< numbers of the cell
+};
+
+/// The same cells for all heads, so that they can be averaged and packed.
+struct HeadCells {
+  struct Keys {
+    std::string name;
+    std::vector<int> values;  ///< by cell
+  };
+  struct Column {
+    std::string name;
+    std::vector<double> values;  ///< head after head, cell after cell; NaN where a head has no such row
+  };
+
+  std::size_t num_heads = 0;
+  std::size_t num_cells = 0;  ///< that occur in any head, ascending by key
+  std::vector<Keys> keys;     ///< those that the table has
+  std::vector<Column> columns;
+  std::size_t strangers = 0;  ///< rows left out: of heads that are not in the metrics
+
+  const Column* find(std::string_view column) const;
+};
+
+/// Brings the rows of a table in order. Names are those of the layout, whatever the table calls them. Throws
+/// Error(input) for a column that is needed and missing, and for two rows of one cell.
+HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, const CellLayout& layout);
+
+}  // namespace attention_plasticity

@@ -1,0 +1,197 @@
+#include "attention_plasticity/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/base/version.h"
+#include "attention_plasticity/report/head_cells.h"
+#include "attention_plasticity/report/packed_blocks.h"
+#include "attention_plasticity/report/page.h"
+#include "attention_plasticity/report/page_template.h"
+#include "attention_plasticity/report/result_files.h"
+#include "attention_plasticity/study/head_labels.h"
+#include "attention_plasticity/study/json_text.h"
+#include "attention_plasticity/study/run_description.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+StudyJson block_json(const PackedBlock& block) {
+  constexpr const char* kinds[]{"f64", "i32", "u16"};
+  return {{"kind", kinds[static_cast<std::size_t>(block.kind)]},
+          {"offset", block.offset},
+          {"count", block.count},
+          {"scale", block.scale}};
+}
+
+// Of thousands of input files, their number says enough.
+StudyJson run_json(const fs::path& file) {
+  StudyJson run = parse_json_object(read_text_file(file), file.string());
+  const auto input = run.find("input");
+  if (input == run.end() || !input->is_object()) return run;
+  const auto files = input->find("files");
+  if (files == input->end() || !files->is_array()) return run;
+  double bytes = 0;
+  for (const StudyJson& entry : *files) {
+    if (!entry.is_object()) continue;
+    const auto size = entry.find("bytes");
+    if (size != entry.end() && size->is_number()) bytes += size->get<double>();
+  }
+  *files = {{"count", files->size()}, {"bytes", bytes}};
+  return run;
+}
+
+StudyJson model_json(const HeadMetrics& metrics) {
+  const auto run = read_run_description(metrics.file());
+  int num_layers = run ? run->num_layers : 0;
+  int num_q_heads = run ? run->num_q_heads : 0;
+  for (const MeasuredHead& head : metrics.heads()) {
+    num_layers = std::max(num_layers, head.layer + 1);
+    num_q_heads = std::max(num_q_heads, head.q_head + 1);
+  }
+  StudyJson windows = StudyJson::object();
+  if (run) {
+    for (const auto& [layer, window] : run->windows) windows[std::to_string(layer)] = window;
+  }
+  StudyJson model{{"name", nullptr}, {"num_layers", num_layers}, {"num_q_heads", num_q_heads}, {"windows", windows}};
+  if (run && run->model) model["name"] = *run->model;
+  return model;
+}
+
+StudyJson heads_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
+  StudyJson json;
+  for (const auto& [name, member] :
+       {std::pair("layer", &MeasuredHead::layer), std::pair("q_head", &MeasuredHead::q_head),
+        std::pair("k_head", &MeasuredHead::k_head)}) {
+    std::vector<int> values(metrics.heads().size());
+    std::ranges::transform(metrics.heads(), values.begin(), member);
+    json[name] = block_json(blocks.add_integers(values));
+  }
+  return json;
+}
+
+StudyJson metrics_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
+  StudyJson json = StudyJson::array();
+  for (const std::string_view name : metrics.measures()) {
+    json.push_back({{"name", name}, {"block", block_json(blocks.add_exact(metrics.values(name)))}});
+  }
+  return json;
+}
+
+// A label of each measured head; NaN where it has none.
+StudyJson labels_json(const HeadLabels& labels, const HeadMetrics& metrics, PackedBlocks& blocks) {
+  std::vector<std::size_t> places;  // in the labels, by head
+  places.reserve(metrics.heads().size());
+  for (const MeasuredHead& head : metrics.heads()) {
+    const LabelledHead key{head.layer, labels.of_kv_heads ? head.k_head : head.q_head};
+    const auto at = std::ranges::lower_bound(labels.heads, key);
+    const bool found = at != labels.heads.end() && *at == key;
+    places.push_back(found ? static_cast<std::size_t>(at - labels.heads.begin()) : labels.heads.size());
+  }
+  if (std::ranges::all_of(places, [&](std::size_t place) { return place == labels.heads.size(); })) {
+    throw Error(
+        ErrorKind::input,
+        fmt::format("none of its {} heads is in {}; are both of the same model?", labels.heads.size(), metrics.file()),
+        labels.file);
+  }
+  StudyJson json = StudyJson::array();
+  for (const HeadLabel& label : labels.labels) {
+    std::vector<double> values(places.size(), std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places[i] < label.values.size()) values[i] = label.values[places[i]];
+    }
+    json.push_back({{"name", label.name}, {"block", block_json(blocks.add_exact(values))}});
+  }
+  return json;
+}
+
+// The tables below the level of a head: what they are called in the page, where they lie, what of them is shown.
+struct ShownTable {
+  const char* name;
+  std::optional<fs::path> ResultFiles::* file;
+  CellLayout layout;
+};
+
+std::vector<ShownTable> shown_tables() {
+  return {
+      {"buckets",
+       &ResultFiles::buckets,
+       {{{{"q_bucket", "bucket"}}, {{"k_bucket"}, false}}, {{{"plasticity", "ap_bucket"}}, {{"n_pairs"}, false}}}},
+      {"components", &ResultFiles::components, {{{{"component"}}}, {{{"weight", "component_weight"}}}}},
+      {"time",
+       &ResultFiles::time,
+       {{{{"q_bucket", "bucket"}}}, {{{"position"}, false}, {{"plasticity", "ap_bucket"}}, {{"n_pairs"}, false}}}},
+      {"distance",
+       &ResultFiles::distance,
+       {{{{"near_bin"}}, {{"far_bin"}}},
+        {{{"plasticity"}}, {{"logit_fixed"}, false}, {{"logit_spread"}, false}, {{"n_triples"}, false}}}},
+  };
+}
+
+StudyJson table_json(const HeadCells& cells, PackedBlocks& blocks) {
+  StudyJson keys = StudyJson::object();
+  for (const HeadCells::Keys& key : cells.keys) keys[key.name] = block_json(blocks.add_integers(key.values));
+  StudyJson columns = StudyJson::object();
+  for (const HeadCells::Column& column : cells.columns) {
+    columns[column.name] = block_json(blocks.add_rounded(column.values));
+  }
+  return {{"cells", cells.num_cells}, {"keys", keys}, {"columns", columns}};
+}
+
+StudyJson tables_json(const ResultFiles& files, const HeadMetrics& metrics, PackedBlocks& blocks,
+                      std::vector<std::string>& notes) {
+  StudyJson json = StudyJson::object();
+  for (const ShownTable& table : shown_tables()) {
+    const auto& file = files.*table.file;
+    if (!file) continue;
+    const HeadCells cells = head_cells(read_csv(*file), metrics, table.layout);
+    if (cells.strangers > 0) {
+      notes.push_back(fmt::format("{}: {} rows are left out, of heads that are not in {}", file->string(),
+                                  cells.strangers, metrics.file()));
+    }
+    json[table.name] = table_json(cells, blocks);
+  }
+  return json;
+}
+
+}  // namespace
+
+Report make_report(const ReportOptions& options) {
+  const ResultFiles files = find_result_files(options.results);
+  const HeadMetrics metrics = read_head_metrics(files.metrics);
+  const ProgramVersion program = program_version();
+  Report report;
+  report.heads = metrics.heads().size();
+  report.notes = files.notes;
+
+  PackedBlocks blocks;
+  StudyJson head;
+  head["program"] = {{"version", program.version}, {"commit", program.commit}};
+  head["source"] = options.results.string();
+  head["run"] = files.run ? run_json(*files.run) : StudyJson();
+  head["model"] = model_json(metrics);
+  head["heads"] = heads_json(metrics, blocks);
+  head["metrics"] = metrics_json(metrics, blocks);
+  head["labels"] = StudyJson::array();
+  head["labels_file"] = nullptr;
+  if (const auto labels_file = options.labels ? options.labels : files.labels) {
+    const HeadLabels labels = read_head_labels(*labels_file);
+    report.notes.insert(report.notes.end(), labels.notes.begin(), labels.notes.end());
+    head["labels"] = labels_json(labels, metrics, blocks);
+    head["labels_file"] = labels.file;
+  }
+  head["tables"] = tables_json(files, metrics, blocks, report.notes);
+
+  // Names of columns may be any bytes; what is no UTF-8 is shown as U+FFFD.
+  const std::string json = head.dump(-1, ' ', true, StudyJson::error_handler_t::replace);
+  report.page = filled_page(page_template(), json, blocks.compressed_text());
+  return report;
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,125 @@
+#include "attention_plasticity/report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "attention_plasticity/base/temporary_folder_testing.h"
+#include "attention_plasticity/report/packed_blocks_testing.h"
+#include "attention_plasticity/study/head_metrics.h"
+#include "attention_plasticity/study/refusal_testing.h"
+
+namespace attention_plasticity {
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+void write(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::binary) << text; }
+
+// What stands in a script element of the page.
+std::string script_text(const Report& report, const std::string& id) {
+  const std::string open = "id=\"" + id + "\">";
+  const std::size_t begin = report.page.find(open) + open.size();
+  return report.page.substr(begin, report.page.find("</script>", begin) - begin);
+}
+
+Json head_of(const Report& report) { return Json::parse(script_text(report, "report-head")); }
+
+// A block of doubles or whole numbers.
+std::vector<double> numbers_of(const Report& report, const Json& block) {
+  const std::string bytes = unpacked_bytes(script_text(report, "report-blocks"));
+  const bool exact = block["kind"] == "f64";
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < block["count"]; ++i) {
+    const std::size_t at = block["offset"].get<std::size_t>() + i * (exact ? 8 : 4);
+    numbers.push_back(exact ? number_at<double>(bytes, at) : number_at<std::int32_t>(bytes, at));
+  }
+  return numbers;
+}
+
+const fs::path sample = fs::path(AP_SOURCE_DIR) / "results/smollm2-135m";
+
+TEST(Report, SampleResultsAreAllThere) {
+  const Report report = make_report({sample, fs::path(AP_SOURCE_DIR) / "examples/smollm2-135m/head_labels.csv"});
+  EXPECT_EQ(report.heads, 40U);
+  EXPECT_TRUE(report.notes.empty());
+  const Json head = head_of(report);
+  EXPECT_EQ(head["model"]["name"], "SmolLM2-135M-Instruct");
+  EXPECT_EQ(head["model"]["num_layers"], 30);
+  EXPECT_EQ(head["model"]["windows"], Json::object());
+  EXPECT_EQ(head["heads"]["layer"]["count"], 40);
+  const Json files = Json::parse(std::ifstream(sample / "run.json"))["input"]["files"];
+  EXPECT_EQ(head["run"]["input"]["files"]["count"], files.size());
+  EXPECT_GT(head["run"]["input"]["files"]["bytes"], 1e6);
+  const HeadMetrics metrics = read_head_metrics(sample);
+  ASSERT_EQ(head["metrics"].size(), metrics.measures().size());
+  for (const Json& metric : head["metrics"]) {
+    EXPECT_EQ(numbers_of(report, metric["block"]), metrics.values(metric["name"].get<std::string>()));
+  }
+  EXPECT_EQ(numbers_of(report, head["heads"]["layer"])[39], metrics.heads()[39].layer);
+  EXPECT_EQ(head["labels"].size(), 7U);
+  EXPECT_EQ(head["labels"][0]["name"], "induction");
+  for (const char* table : {"buckets", "components", "time", "distance"}) {
+    const Json& cells = head["tables"][table];
+    for (const auto& column : cells["columns"]) EXPECT_EQ(column["count"], 40 * cells["cells"].get<int>()) << table;
+  }
+  EXPECT_EQ(head["tables"]["components"]["cells"], 64);
+  EXPECT_EQ(head["tables"]["buckets"]["cells"], 120);
+}
+
+TEST(Report, ResultsOfThePythonToolkitNeedNoRunJson) {
+  const Report report = make_report({fs::path(AP_SOURCE_DIR) / "tests/golden/minidoc-qwen3/python-compat", {}});
+  EXPECT_EQ(report.heads, 60U);
+  const Json head = head_of(report);
+  EXPECT_TRUE(head["run"].is_null());
+  EXPECT_TRUE(head["model"]["name"].is_null());
+  EXPECT_EQ(head["model"]["num_q_heads"], 6);
+  EXPECT_TRUE(head["tables"]["buckets"]["columns"].contains("plasticity"));
+  EXPECT_TRUE(head["tables"]["components"]["columns"].contains("weight"));
+  EXPECT_FALSE(head["tables"].contains("distance"));
+}
+
+TEST(Report, HostileTextsStayTexts) {
+  const TemporaryFolder folder;
+  const std::string name = "</script><script>alert(1)</script><!-- \u2028";
+  write(folder / "head_metrics.csv", "layer,q_head,k_head,\"<img src=x onerror=alert(2)>\",bad\xff\n0,0,0,1,2\n");
+  write(folder / "labels.csv", "layer,q_head,</script>\n0,0,1\n");
+  write(folder / "run.json",
+        Json{{"model",
+              {{"name", name}, {"num_layers", 1}, {"num_q_heads", 1}, {"num_k_heads", 1}, {"layers", Json::array()}}},
+             {"heads", {{"failed", {{{"layer", 0}, {"q_head", 1}, {"error", name}}}}}}}
+            .dump());
+  const Report report = make_report({folder.path(), folder / "labels.csv"});
+  EXPECT_EQ(report.page.find("alert(1)</script>"), std::string::npos);
+  EXPECT_EQ(report.page.find("<img"), std::string::npos);
+  const Json head = head_of(report);
+  EXPECT_EQ(head["model"]["name"], name);
+  EXPECT_EQ(head["run"]["heads"]["failed"][0]["error"], name);
+  EXPECT_EQ(head["metrics"][0]["name"], "<img src=x onerror=alert(2)>");
+  EXPECT_EQ(head["metrics"][1]["name"], "bad\ufffd");
+  EXPECT_EQ(head["labels"][0]["name"], "</script>");
+}
+
+TEST(Report, LabelsOfKvHeadsHoldForTheirQueryHeads) {
+  const TemporaryFolder folder;
+  write(folder / "head_metrics.csv", "layer,q_head,k_head,x\n0,0,0,1\n0,1,0,1\n0,2,1,1\n");
+  write(folder / "labels.csv", "layer,k_head,role\n0,0,0.5\n");
+  const Report report = make_report({folder.path(), folder / "labels.csv"});
+  const std::vector<double> roles = numbers_of(report, head_of(report)["labels"][0]["block"]);
+  ASSERT_EQ(roles.size(), 3U);
+  EXPECT_EQ(roles[0], 0.5);
+  EXPECT_EQ(roles[1], 0.5);
+  EXPECT_TRUE(std::isnan(roles[2]));
+  write(folder / "labels.csv", "layer,k_head,role\n7,0,0.5\n");
+  EXPECT_EQ(refusal([&] { make_report({folder.path(), folder / "labels.csv"}); }),
+            "input: " + (folder / "labels.csv").string() + ": none of its 1 heads is in " +
+                (folder / "head_metrics.csv").string() + "; are both of the same model?");
+}
+
+TEST(Report, SameFilesGiveTheSamePage) { EXPECT_EQ(make_report({sample, {}}).page, make_report({sample, {}}).page); }
+
+}  // namespace
+}  // namespace attention_plasticity

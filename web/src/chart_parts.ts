@@ -1,0 +1,86 @@
+// Pieces that several charts share.
+
+import { valueOf, errorOf } from "./columns.ts";
+import type { Dataset } from "./data.ts";
+import { element } from "./dom.ts";
+import { font, type Look } from "./look.ts";
+import { shown, withError } from "./numbers.ts";
+import { headName } from "./page.ts";
+import type { Option } from "./chart_card.ts";
+
+export function base(look: Look): Option {
+  return { animation: false, textStyle: { fontFamily: font, color: look.ink } };
+}
+
+export function axis(look: Look, name: string, more: Option = {}): Option {
+  return {
+    name,
+    nameLocation: "middle",
+    nameTextStyle: { color: look.muted, fontSize: 12 },
+    axisLine: { show: true, lineStyle: { color: look.faint } },
+    axisTick: { show: false },
+    axisLabel: { color: look.muted, fontSize: 11, hideOverlap: true },
+    splitLine: { show: false },
+    ...more,
+  };
+}
+
+/** The scale of colours, below the chart. */
+export function scale(look: Look, colors: string[], range: [number, number], more: Option = {}): Option {
+  return {
+    type: "continuous",
+    min: range[0],
+    max: range[1],
+    inRange: { color: colors },
+    orient: "horizontal",
+    left: "center",
+    bottom: 0,
+    itemWidth: 10,
+    itemHeight: 160,
+    text: [shown(range[1]), shown(range[0])],
+    textStyle: { color: look.muted, fontSize: 11 },
+    textGap: 8,
+    hoverLink: false,
+    ...more,
+  };
+}
+
+export type Row = [label: string, value: string];
+
+/** What a tooltip says, as elements. */
+export function tip(title: string, rows: Row[]): HTMLElement {
+  const lines = rows.map(([label, value]) =>
+    element("tr", {}, element("th", { scope: "row" }, label), element("td", {}, value)),
+  );
+  return element("div", { class: "tip" }, element("strong", {}, title), element("table", {}, ...lines));
+}
+
+export function tooltip(
+  look: Look,
+  content: (item: { seriesId?: string; data?: unknown; dataIndex: number }) => HTMLElement | null,
+): Option {
+  return {
+    trigger: "item",
+    confine: true,
+    backgroundColor: look.surface,
+    borderColor: look.faint,
+    borderWidth: 1,
+    padding: 10,
+    textStyle: { color: look.ink, fontSize: 12, fontFamily: font },
+    transitionDuration: 0,
+    formatter: (item: { seriesId?: string; data?: unknown; dataIndex: number }) => content(item) ?? "",
+  };
+}
+
+/** A head in a tooltip: the columns that matter where it is pointed at. */
+export function headTip(data: Dataset, head: number, columns: string[]): HTMLElement {
+  const rows: Row[] = [];
+  for (const column of new Set(columns)) {
+    if (column === "layer") continue;
+    const error = errorOf(data, column);
+    rows.push([column, withError(valueOf(data, column, head), error ? valueOf(data, error, head) : NaN)]);
+  }
+  const window = data.model.windows[String(data.layer[head])];
+  if (window) rows.push(["sliding window", `${shown(window)} tokens`]);
+  return tip(headName(data, head), rows);
+}

@@ -1,0 +1,82 @@
+// Where in the vector position is written: the share of each component.
+
+import { axis, base, tip, tooltip, type Row } from "./chart_parts.ts";
+import type { Chart, Option } from "./chart_card.ts";
+import { shares } from "./cells.ts";
+import type { Cells, Dataset } from "./data.ts";
+import { mean, median, shown } from "./numbers.ts";
+import { headCount, headName, type Page } from "./page.ts";
+
+function middleShares(page: Page, cells: Cells): number[] {
+  const middle = page.view.middle === "mean" ? mean : median;
+  const all = page.heads.map((head) => shares(cells, head));
+  return Array.from({ length: cells.count }, (_, i) =>
+    middle(all.map((one) => one[i]).filter((share) => !Number.isNaN(share))),
+  );
+}
+
+function option(page: Page, cells: Cells): Option {
+  const { look, view, data } = page;
+  const model = middleShares(page, cells);
+  const single = view.scope === "head" && view.head >= 0;
+  const bars = single ? Array.from(shares(cells, view.head)) : model;
+  const keys = Array.from(cells.keys.component);
+  const series: Option[] = [
+    {
+      id: "shares",
+      type: "bar",
+      data: bars,
+      barCategoryGap: "15%",
+      itemStyle: { color: single ? look.accent : "#31688e" },
+    },
+  ];
+  if (single)
+    series.push({
+      id: "model",
+      type: "line",
+      step: "middle",
+      symbol: "none",
+      silent: true,
+      data: model,
+      lineStyle: { color: look.ink, width: 1.25 },
+    });
+  return {
+    ...base(look),
+    grid: { left: 58, right: 14, top: 12, bottom: 46 },
+    xAxis: axis(look, "component of the query", { type: "category", data: keys.map(String), nameGap: 28 }),
+    yAxis: axis(look, "share", {
+      type: "value",
+      nameGap: 42,
+      splitLine: { show: true, lineStyle: { color: look.line } },
+    }),
+    tooltip: {
+      ...tooltip(look, (item) => {
+        const rows: Row[] = [["share", shown(bars[item.dataIndex])]];
+        if (single) rows.push([`${view.middle} of heads`, shown(model[item.dataIndex])]);
+        return tip(
+          `Component ${keys[item.dataIndex]}${single ? ` of ${headName(data, view.head).toLowerCase()}` : ""}`,
+          rows,
+        );
+      }),
+    },
+    series,
+  };
+}
+
+export function componentChart(data: Dataset): Chart | null {
+  const cells = data.tables.components;
+  if (!cells) return null;
+  return {
+    id: "components",
+    title: "Where position is written",
+    followsHead: true,
+    option: (page) => option(page, cells),
+    height: (_page, width) => Math.round(Math.min(460, Math.max(300, width * 0.62))),
+    caption: (page) => {
+      const single = page.view.scope === "head" && page.view.head >= 0;
+      const rest = "Share of each component in what the queries say of position on a line; 1 in sum.";
+      if (!single) return `${page.view.middle === "mean" ? "Mean" : "Median"} of ${headCount(page)}. ${rest}`;
+      return `Bars: ${headName(data, page.view.head).toLowerCase()}; line: ${page.view.middle} of ${headCount(page)}. ${rest}`;
+    },
+  };
+}

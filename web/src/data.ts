@@ -1,0 +1,130 @@
+// What `report` put into the page: a JSON head and blocks of numbers. Their layout is explained in
+// src/attention_plasticity/report/report.h.
+
+interface Block {
+  kind: "f64" | "i32" | "u16";
+  offset: number;
+  count: number;
+  scale: number;
+}
+
+interface PackedTable {
+  cells: number;
+  keys: Record<string, Block>;
+  columns: Record<string, Block>;
+}
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+interface Head {
+  program: { version: string; commit: string };
+  source: string;
+  run: { [key: string]: Json } | null;
+  model: { name: string | null; num_layers: number; num_q_heads: number; windows: Record<string, number> };
+  heads: Record<"layer" | "q_head" | "k_head", Block>;
+  metrics: { name: string; block: Block }[];
+  labels: { name: string; block: Block }[];
+  labels_file: string | null;
+  tables: Partial<Record<"buckets" | "components" | "time" | "distance", PackedTable>>;
+}
+
+/** Numbers for every head and cell: those of a head stand together. */
+export interface Cells {
+  count: number;
+  keys: Record<string, Int32Array>;
+  columns: Record<string, Float64Array>;
+}
+
+export interface Column {
+  name: string;
+  values: Float64Array;
+  isLabel: boolean;
+}
+
+export interface Dataset {
+  program: Head["program"];
+  source: string;
+  run: Head["run"];
+  model: Head["model"];
+  labelsFile: string | null;
+  count: number;
+  layer: Int32Array;
+  qHead: Int32Array;
+  kHead: Int32Array;
+  columns: Map<string, Column>;
+  tables: Partial<Record<"buckets" | "components" | "time" | "distance", Cells>>;
+}
+
+function unpack(block: Block, bytes: ArrayBuffer): Float64Array {
+  const { offset, count } = block;
+  if (block.kind === "f64") return new Float64Array(bytes, offset, count);
+  if (block.kind === "i32") return Float64Array.from(new Int32Array(bytes, offset, count));
+  const codes = new Uint16Array(bytes, offset, count);
+  const values = new Float64Array(count);
+  for (let i = 0; i < count; ++i) values[i] = codes[i] === 65535 ? NaN : (codes[i] / 65534) * block.scale;
+  return values;
+}
+
+async function inflated(text: string): Promise<ArrayBuffer> {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; ++i) bytes[i] = binary.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer();
+}
+
+function unpackTable(table: PackedTable, bytes: ArrayBuffer): Cells {
+  const keys: Cells["keys"] = {};
+  for (const [name, block] of Object.entries(table.keys)) keys[name] = new Int32Array(bytes, block.offset, block.count);
+  const columns: Cells["columns"] = {};
+  for (const [name, block] of Object.entries(table.columns)) columns[name] = unpack(block, bytes);
+  return { count: table.cells, keys, columns };
+}
+
+export async function decode(headText: string, blocksText: string): Promise<Dataset> {
+  const head = JSON.parse(headText) as Head;
+  const bytes = await inflated(blocksText.trim());
+  const integers = (block: Block) => new Int32Array(bytes, block.offset, block.count);
+  const columns = new Map<string, Column>();
+  for (const { name, block } of head.metrics) columns.set(name, { name, values: unpack(block, bytes), isLabel: false });
+  for (const { name, block } of head.labels) {
+    // A label may have the name of a measure.
+    const shown = columns.has(name) ? `${name} (label)` : name;
+    columns.set(shown, { name: shown, values: unpack(block, bytes), isLabel: true });
+  }
+  const tables: Dataset["tables"] = {};
+  for (const [name, table] of Object.entries(head.tables)) {
+    tables[name as keyof Dataset["tables"]] = unpackTable(table, bytes);
+  }
+  return {
+    program: head.program,
+    source: head.source,
+    run: head.run,
+    model: head.model,
+    labelsFile: head.labels_file,
+    count: head.heads.layer.count,
+    layer: integers(head.heads.layer),
+    qHead: integers(head.heads.q_head),
+    kHead: integers(head.heads.k_head),
+    columns,
+    tables,
+  };
+}
+
+/** The place of a head, or -1. */
+export function findHead(data: Dataset, layer: number, qHead: number): number {
+  for (let i = 0; i < data.count; ++i) {
+    if (data.layer[i] === layer && data.qHead[i] === qHead) return i;
+  }
+  return -1;
+}
+
+/** A member of nested objects: of run.json, whose parts may be missing. */
+export function member(json: Json | undefined, ...path: string[]): Json {
+  let at: Json | undefined = json;
+  for (const key of path) {
+    if (at === null || at === undefined || typeof at !== "object" || Array.isArray(at)) return null;
+    at = at[key];
+  }
+  return at ?? null;
+}

@@ -1,0 +1,261 @@
+// The table of heads. Only the rows in sight exist, so that a thousand heads sort at once.
+
+import { columnChoices, errorOf, meaning, valueOf } from "./columns.ts";
+import type { Dataset } from "./data.ts";
+import { button, element } from "./dom.ts";
+import { withError } from "./numbers.ts";
+import { headName, type Page } from "./page.ts";
+import { csv, fileName, save } from "./save.ts";
+
+const rowHeight = 34;
+const headerHeight = 46;
+const rowsInView = 16;
+const rowsBeyond = 8; // of those in sight, on either side
+const mostPrinted = 40;
+
+/** Heads in the order of a column; those without a value come last either way. */
+export function sortedHeads(data: Dataset, heads: readonly number[], column: string, descending: boolean): number[] {
+  const values = new Map(heads.map((head) => [head, valueOf(data, column, head)]));
+  const sign = descending ? -1 : 1;
+  return [...heads].sort((a, b) => {
+    const [x, y] = [values.get(a) as number, values.get(b) as number];
+    if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y)) || a - b;
+    return sign * (x - y) || a - b;
+  });
+}
+
+/** Shown columns with all digits; a column with errors is followed by them. */
+export function tableCsv(page: Page, heads: readonly number[]): string {
+  const { data, view } = page;
+  const columns = ["layer", "q_head", "k_head"];
+  for (const column of view.columns) {
+    columns.push(column);
+    const error = errorOf(data, column);
+    if (error) columns.push(error);
+  }
+  return csv(
+    columns,
+    heads.map((head) => columns.map((column) => valueOf(data, column, head))),
+  );
+}
+
+export class HeadTable {
+  readonly element: HTMLElement;
+  private readonly header = element("tr", {});
+  private readonly body = element("tbody", {});
+  private readonly table: HTMLTableElement;
+  private readonly scroller: HTMLElement;
+  private readonly picker = element("div", { class: "picker-list" });
+  private readonly note = element("p", { class: "table-note" });
+  private readonly printNote = element("p", { class: "table-note print-only" });
+  private page: Page | null = null;
+  private heads: number[] = [];
+  private order = ""; // how they were sorted and filtered
+  private active = 0; // the row that the keyboard is on
+  private printing = false;
+
+  constructor(page: Page) {
+    this.table = element(
+      "table",
+      { class: "heads", "aria-label": "Heads" },
+      element("thead", {}, this.header),
+      this.body,
+    );
+    this.scroller = element("div", { class: "table-scroll", id: "head-table" }, this.table);
+    this.scroller.addEventListener("scroll", () => this.fill());
+    this.body.addEventListener("keydown", (event) => this.onKey(event));
+    const picker = element("details", { class: "picker" }, element("summary", {}, "Columns"), this.picker);
+    document.addEventListener("click", (event) => {
+      if (event.target instanceof Node && !picker.contains(event.target)) picker.open = false;
+    });
+    picker.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") picker.open = false;
+    });
+    this.fillPicker(page);
+    const saving = button("CSV", () => this.save(), { class: "quiet", "aria-label": "Save the table as CSV" });
+    const top = element(
+      "div",
+      { class: "chart-top" },
+      element("h3", {}, "Table of heads"),
+      element("div", { class: "chart-save" }, picker, saving),
+    );
+    this.element = element(
+      "section",
+      { class: "card", id: "card-table" },
+      top,
+      this.scroller,
+      this.note,
+      this.printNote,
+    );
+  }
+
+  draw(page: Page): void {
+    const { data, view } = page;
+    const before = this.page ? this.order : "";
+    this.page = page;
+    this.order = `${view.sort} ${view.descending} ${view.filter}`;
+    if (this.order !== before) this.scroller.scrollTop = 0;
+    this.heads = sortedHeads(data, page.heads, view.sort, view.descending);
+    this.active = Math.max(0, this.heads.indexOf(view.head));
+    this.header.replaceChildren(
+      this.headerCell("layer", "Head", "row-name"),
+      this.headerCell("k_head", "KV", "number"),
+      ...view.columns.map((column) => this.headerCell(column, column, "number")),
+    );
+    this.table.setAttribute("aria-rowcount", String(this.heads.length + 1));
+    this.scroller.style.maxHeight = `${rowsInView * rowHeight + headerHeight}px`;
+    for (const box of this.picker.querySelectorAll("input")) box.checked = view.columns.includes(box.value);
+    this.note.textContent =
+      `${this.heads.length.toLocaleString("en-US")} of ${data.count.toLocaleString("en-US")} heads. ` +
+      "Choose a head to see it in the charts; ± is one standard error.";
+    this.fill();
+  }
+
+  /** Brings the chosen head into sight. */
+  reveal(): void {
+    const at = this.page ? this.heads.indexOf(this.page.view.head) : -1;
+    if (at >= 0) this.scrollTo(at);
+  }
+
+  print(on: boolean): void {
+    this.printing = on;
+    const more = this.heads.length - mostPrinted;
+    this.printNote.textContent =
+      more > 0 ? `${more.toLocaleString("en-US")} more heads follow; the page saves all of them as CSV.` : "";
+    this.fill();
+  }
+
+  private headerCell(column: string, label: string, kind: string): HTMLElement {
+    const page = this.page as Page;
+    const { sort, descending } = page.view;
+    const sorted = sort === column;
+    const order = sorted ? (descending ? "descending" : "ascending") : "none";
+    const sorter = button(
+      label,
+      () => {
+        page.change(
+          sorted
+            ? { descending: !descending }
+            : { sort: column, descending: column !== "layer" && column !== "k_head" },
+        );
+        [...this.header.querySelectorAll("button")].find((one) => one.dataset.column === column)?.focus();
+      },
+      { title: meaning(page.data, column) || null, "data-column": column },
+    );
+    sorter.append(element("span", { class: "arrow", "aria-hidden": "true" }, sorted ? (descending ? "↓" : "↑") : ""));
+    return element("th", { scope: "col", class: kind, "aria-sort": order }, sorter);
+  }
+
+  private rowsInSight(): [number, number] {
+    if (this.printing) return [0, Math.min(mostPrinted, this.heads.length)];
+    const first = Math.floor(this.scroller.scrollTop / rowHeight) - rowsBeyond;
+    const count = rowsInView + 1 + 2 * rowsBeyond;
+    const begin = Math.max(0, Math.min(first, this.heads.length - count));
+    return [begin, Math.min(this.heads.length, begin + count)];
+  }
+
+  private fill(): void {
+    if (!this.page) return;
+    const [begin, end] = this.rowsInSight();
+    // One row can always be reached with the tab key.
+    if (this.active < begin || this.active >= end)
+      this.active = Math.min(begin + (begin > 0 ? rowsBeyond : 0), end - 1);
+    const hadFocus = this.body.contains(document.activeElement);
+    const width = String(this.page.view.columns.length + 2);
+    const spacer = (rows: number) =>
+      element(
+        "tr",
+        { class: "spacer", "aria-hidden": "true", style: `height:${rows * rowHeight}px` },
+        element("td", { colspan: width }),
+      );
+    const rows: HTMLElement[] = [];
+    for (let at = begin; at < end; ++at) rows.push(this.row(at));
+    const rest = this.printing ? 0 : this.heads.length - end;
+    this.body.replaceChildren(...(begin > 0 ? [spacer(begin)] : []), ...rows, ...(rest > 0 ? [spacer(rest)] : []));
+    if (this.heads.length === 0)
+      this.body.append(
+        element("tr", {}, element("td", { colspan: width, class: "nothing" }, "No head passes the filter.")),
+      );
+    if (hadFocus) this.focusActive();
+  }
+
+  private row(at: number): HTMLElement {
+    const page = this.page as Page;
+    const { data, view } = page;
+    const head = this.heads[at];
+    const chosen = head === view.head;
+    const choose = button(`L${data.layer[head]} · H${data.qHead[head]}`, () => undefined, {
+      tabindex: at === this.active ? 0 : -1,
+      "aria-label": headName(data, head),
+      "aria-pressed": String(chosen),
+    });
+    const cells = view.columns.map((column) => this.cell(column, head));
+    const row = element(
+      "tr",
+      { "aria-rowindex": at + 2, class: chosen ? "chosen" : null, style: `height:${rowHeight}px` },
+      element("th", { scope: "row", class: "row-name" }, choose),
+      element("td", { class: "number" }, String(data.kHead[head])),
+      ...cells,
+    );
+    row.addEventListener("click", () => {
+      this.active = at;
+      page.change(chosen ? { head: -1, scope: "model" } : { head, scope: "head" });
+    });
+    return row;
+  }
+
+  private cell(column: string, head: number): HTMLElement {
+    const { data } = this.page as Page;
+    const error = errorOf(data, column);
+    const value = valueOf(data, column, head);
+    return element("td", { class: "number" }, withError(value, error ? valueOf(data, error, head) : NaN));
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const steps: Record<string, number> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: 10,
+      PageUp: -10,
+      Home: -Infinity,
+      End: Infinity,
+    };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    this.active = Math.min(this.heads.length - 1, Math.max(0, this.active + step));
+    this.scrollTo(this.active);
+    this.fill();
+    this.focusActive();
+  }
+
+  private scrollTo(at: number): void {
+    const top = at * rowHeight;
+    const seen = this.scroller.clientHeight - headerHeight;
+    if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
+    else if (top + rowHeight > this.scroller.scrollTop + seen) this.scroller.scrollTop = top + rowHeight - seen;
+  }
+
+  private focusActive(): void {
+    this.body.querySelector<HTMLElement>('button[tabindex="0"]')?.focus({ preventScroll: true });
+  }
+
+  private fillPicker(page: Page): void {
+    const choices = columnChoices(page.data, false);
+    for (const { value } of choices) {
+      const box = element("input", { type: "checkbox", value });
+      box.addEventListener("change", () => {
+        const now = new Set(this.page?.view.columns);
+        if (box.checked) now.add(value);
+        else now.delete(value);
+        page.change({ columns: choices.map((choice) => choice.value).filter((name) => now.has(name)) });
+      });
+      this.picker.append(element("label", { title: meaning(page.data, value) || null }, box, value));
+    }
+  }
+
+  private save(): void {
+    if (!this.page) return;
+    save(`${fileName(this.page.data.model.name ?? "", "heads")}.csv`, tableCsv(this.page, this.heads), "text/csv");
+  }
+}

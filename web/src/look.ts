@@ -1,0 +1,65 @@
+// Colours. Maps of values are viridis and magma, which read the same without colour vision and in grey.
+
+export interface Look {
+  dark: boolean;
+  ink: string;
+  muted: string;
+  faint: string;
+  line: string;
+  surface: string;
+  accent: string;
+  accentName: string; // for captions
+  points: string[]; // from low to high, for thin lines and dots: the part of viridis that stands out here
+}
+
+export const viridis = [
+  "#440154",
+  "#482878",
+  "#3e4989",
+  "#31688e",
+  "#26828e",
+  "#1f9e89",
+  "#35b779",
+  "#6ece58",
+  "#b5de2b",
+  "#fde725",
+];
+export const magma = [
+  "#000004",
+  "#180f3d",
+  "#440f76",
+  "#721f81",
+  "#9e2f7f",
+  "#cd4071",
+  "#f1605d",
+  "#fd9668",
+  "#feca8d",
+  "#fcfdbf",
+];
+
+export const light: Look = {
+  dark: false,
+  ink: "#1d2025",
+  muted: "#666b74",
+  faint: "#b4b7bd",
+  line: "#e5e5e1",
+  surface: "#ffffff",
+  accent: "#c8350c",
+  accentName: "red",
+  points: viridis.slice(0, 9),
+};
+
+export const dark: Look = {
+  dark: true,
+  ink: "#e9e9e6",
+  muted: "#a0a4ac",
+  faint: "#5d626b",
+  line: "#34373d",
+  surface: "#1b1d21",
+  accent: "#ff8a57",
+  accentName: "orange",
+  points: viridis.slice(2),
+};
+
+/** Without quotes: ECharts puts it into attributes of a saved SVG as it stands. */
+export const font = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Liberation Sans, Arial, sans-serif";

@@ -1,0 +1,55 @@
+// Numbers as people read them.
+
+const minus = "\u2212";
+
+/** About four digits: 0.8356, 4.756, 131.1, 4,096, 2.1e−7. */
+export function shown(value: number): string {
+  if (!Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  let text: string;
+  if (value === 0) text = "0";
+  else if (Number.isInteger(value)) text = size < 1e4 ? String(size) : size.toLocaleString("en-US");
+  else if (size < 1e-4) text = size.toExponential(1).replace("-", minus);
+  else if (size < 1) text = size.toFixed(4);
+  else if (size < 10) text = size.toFixed(3);
+  else if (size < 1000) text = size.toFixed(1);
+  else text = Math.round(size).toLocaleString("en-US");
+  return value < 0 ? minus + text : text;
+}
+
+export function withError(value: number, error: number): string {
+  return Number.isFinite(error) ? `${shown(value)} ± ${shown(error)}` : shown(value);
+}
+
+export function percent(share: number): string {
+  return Number.isFinite(share) ? `${Math.round(share * 1000) / 10} %` : "–";
+}
+
+export function bytes(count: number): string {
+  if (count >= 1e9) return `${(count / 1e9).toFixed(1)} GB`;
+  if (count >= 1e6) return `${(count / 1e6).toFixed(1)} MB`;
+  return `${Math.round(count / 1e3)} kB`;
+}
+
+/** 0, 128, 1152, 8191, 16k, 128k: short enough for an axis. */
+export function tokens(count: number): string {
+  return count < 10_000 ? String(Math.round(count)) : `${Math.round(count / 1024)}k`;
+}
+
+export function mean(values: readonly number[]): number {
+  return values.length === 0 ? NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** By linear interpolation between the values around it. */
+export function quantile(values: readonly number[], share: number): number {
+  if (values.length === 0) return NaN;
+  const sorted = Float64Array.from(values).sort();
+  const at = share * (sorted.length - 1);
+  const below = Math.floor(at);
+  const above = Math.min(below + 1, sorted.length - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (at - below);
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}

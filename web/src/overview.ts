@@ -1,0 +1,306 @@
+// The top of the page: what was run, how it went, and what it says of the model as a whole.
+
+import { type Dataset, type Json, member } from "./data.ts";
+import { type Child, element } from "./dom.ts";
+import { bytes, mean, percent, shown, withError } from "./numbers.ts";
+
+const text = (json: Json): string | null => (typeof json === "string" && json !== "" ? json : null);
+const number = (json: Json): number => (typeof json === "number" ? json : NaN);
+
+export function modelName(data: Dataset): string {
+  return data.model.name ?? "Unnamed model";
+}
+
+interface Failure {
+  head: string;
+  file: string;
+  error: string;
+}
+
+function failures(data: Dataset): Failure[] {
+  const failed = member(data.run, "heads", "failed");
+  if (!Array.isArray(failed)) return [];
+  return failed.map((entry) => ({
+    head: `Layer ${shown(number(member(entry, "layer")))}, head ${shown(number(member(entry, "q_head")))}`,
+    file: text(member(entry, "file")) ?? "",
+    error: text(member(entry, "error")) ?? "",
+  }));
+}
+
+function count(value: number, word: string, kind = ""): HTMLElement {
+  return element("li", { class: kind }, element("strong", {}, value.toLocaleString("en-US")), ` ${word}`);
+}
+
+export function statusLine(data: Dataset): HTMLElement {
+  const skipped = number(member(data.run, "heads", "skipped"));
+  const failed = failures(data).length;
+  const items = [count(data.count, data.count === 1 ? "head measured" : "heads measured")];
+  if (skipped > 0) items.push(count(skipped, "not captured"));
+  if (data.run) items.push(count(failed, "failed", failed > 0 ? "bad" : ""));
+  return element("ul", { class: "status" }, ...items);
+}
+
+/** Heads that failed, with the reason of each. */
+export function failureList(data: Dataset): HTMLElement | null {
+  const failed = failures(data);
+  if (failed.length === 0) return null;
+  const rows = failed.map((one) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, one.head),
+      element("td", {}, one.error),
+      element("td", { class: "path" }, one.file),
+    ),
+  );
+  const title = `${failed.length} ${failed.length === 1 ? "head" : "heads"} failed, and why`;
+  return element(
+    "details",
+    { class: "failures", open: failed.length <= 5 },
+    element("summary", {}, title),
+    element("table", {}, element("tbody", {}, ...rows)),
+  );
+}
+
+interface Summary {
+  column: string;
+  heads: number;
+  mean: number;
+  error: number;
+  below: number;
+  above: number;
+}
+
+/** From run.json; without it from the table, where no error is known. */
+function summaryOf(data: Dataset, column: string): Summary | null {
+  const given = member(data.run, "summary", column);
+  const values = [...(data.columns.get(column)?.values ?? [])].filter((value) => !Number.isNaN(value));
+  if (given !== null && Number.isFinite(number(member(given, "mean")))) {
+    return {
+      column,
+      heads: number(member(given, "heads")),
+      mean: number(member(given, "mean")),
+      error: number(member(given, "se")),
+      below: number(member(given, "share_below_0.25")),
+      above: number(member(given, "share_above_0.75")),
+    };
+  }
+  if (values.length === 0) return null;
+  const share = (test: (value: number) => boolean) => values.filter(test).length / values.length;
+  return {
+    column,
+    heads: values.length,
+    mean: mean(values),
+    error: NaN,
+    below: share((v) => v < 0.25),
+    above: share((v) => v > 0.75),
+  };
+}
+
+/** How the heads spread over 0 to 1. */
+function strip(data: Dataset, column: string): SVGElement {
+  const name = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(name, "svg");
+  svg.setAttribute("viewBox", "0 0 300 96");
+  svg.setAttribute("class", "strip");
+  svg.setAttribute("aria-hidden", "true");
+  const bins = new Array<number>(50).fill(0);
+  for (const value of data.columns.get(column)?.values ?? []) {
+    if (!Number.isNaN(value)) ++bins[Math.min(49, Math.max(0, Math.floor(value * 50)))];
+  }
+  const most = Math.max(...bins);
+  bins.forEach((heads, i) => {
+    if (heads === 0) return;
+    const bar = document.createElementNS(name, "rect");
+    const height = Math.max(2, (heads / most) * 78);
+    for (const [key, value] of Object.entries({ x: i * 6 + 0.5, y: 80 - height, width: 5, height }))
+      bar.setAttribute(key, String(value));
+    svg.append(bar);
+  });
+  const floor = document.createElementNS(name, "path");
+  floor.setAttribute("d", "M0 80.5H300");
+  svg.append(floor);
+  for (const at of [0, 0.25, 0.5, 0.75, 1]) {
+    const label = document.createElementNS(name, "text");
+    label.setAttribute("x", String(at * 300));
+    label.setAttribute("y", "94");
+    label.setAttribute("text-anchor", at === 0 ? "start" : at === 1 ? "end" : "middle");
+    label.textContent = String(at);
+    svg.append(label);
+  }
+  return svg;
+}
+
+function summaryCard(data: Dataset, summary: Summary, title: string, remark: string): HTMLElement {
+  const value = element("p", { class: "figure" }, shown(summary.mean));
+  if (Number.isFinite(summary.error)) value.append(element("span", {}, ` ± ${shown(summary.error)}`));
+  const unsure = Number.isFinite(summary.error) ? "" : "; its error is not known";
+  const heads = `Mean of ${summary.heads.toLocaleString("en-US")} heads${unsure}.`;
+  return element(
+    "section",
+    { class: "card summary", "data-summary": summary.column },
+    element(
+      "div",
+      {},
+      element("h3", {}, title),
+      value,
+      element("p", { class: "remark" }, remark),
+      element("p", { class: "remark" }, heads),
+    ),
+    element(
+      "div",
+      {},
+      strip(data, summary.column),
+      element(
+        "p",
+        { class: "shares" },
+        element("span", {}, `${percent(summary.below)} below 0.25`),
+        element("span", {}, `${percent(summary.above)} above 0.75`),
+      ),
+    ),
+  );
+}
+
+export function summaryCards(data: Dataset): HTMLElement[] {
+  const cards: HTMLElement[] = [];
+  const exact = summaryOf(data, "ap_exact");
+  const pooled = summaryOf(data, "ap_overall");
+  if (exact) cards.push(summaryCard(data, exact, "Position-exact plasticity", "ap_exact, the one to go by."));
+  if (pooled) {
+    cards.push(
+      summaryCard(
+        data,
+        pooled,
+        "Pooled plasticity",
+        exact
+          ? "ap_overall, for comparison with earlier work."
+          : "ap_overall. There is no ap_exact in these results; it needs the model's rotation.",
+      ),
+    );
+  }
+  return cards;
+}
+
+function layersOf(data: Dataset): Json[] {
+  const layers = member(data.run, "model", "layers");
+  return Array.isArray(layers) ? layers : [];
+}
+
+function rotation(data: Dataset): string | null {
+  const kinds = new Set<string>();
+  for (const layer of layersOf(data)) {
+    const kind = text(member(layer, "rope", "kind"));
+    if (!kind) continue;
+    const theta = number(member(layer, "rope", "theta"));
+    kinds.add(kind === "none" ? "none" : `${kind}${Number.isFinite(theta) ? `, θ = ${shown(theta)}` : ""}`);
+  }
+  return kinds.size > 0 ? [...kinds].join("; ") : null;
+}
+
+function windows(data: Dataset): string | null {
+  const layers = Object.entries(data.model.windows);
+  if (layers.length === 0) return null;
+  const sizes = [...new Set(layers.map(([, window]) => window))];
+  const which = layers.map(([layer]) => layer).join(", ");
+  return `${layers.length} of ${data.model.num_layers} layers (${which}), ${sizes.map(shown).join(" or ")} tokens`;
+}
+
+function facts(data: Dataset): [string, string | null][] {
+  const { run } = data;
+  const at = (...path: string[]) => member(run, ...path);
+  const size = number(at("sampling", "bucket_size"));
+  const files = at("input", "files");
+  const kv = number(at("model", "num_k_heads"));
+  const wall = number(at("resources", "wall_s"));
+  return [
+    ["Model", data.model.name],
+    [
+      "Shape",
+      `${data.model.num_layers} layers of ${data.model.num_q_heads} query heads${Number.isFinite(kv) ? ` on ${kv} key heads` : ""}` +
+        (Number.isFinite(number(at("model", "head_dim"))) ? `, ${shown(number(at("model", "head_dim")))} wide` : ""),
+    ],
+    ["Rotary embedding", rotation(data)],
+    ["Sliding windows", windows(data)],
+    ["Dump", text(at("input", "root"))],
+    [
+      "Files",
+      files === null
+        ? null
+        : `${shown(number(member(files, "count")))} files, ${bytes(number(member(files, "bytes")))}`,
+    ],
+    [
+      "Capture",
+      text(at("sampling", "strategy"))
+        ? `${text(at("sampling", "strategy"))}${Number.isFinite(size) ? `, buckets of ${shown(size)} tokens` : ""}`
+        : null,
+    ],
+    [
+      "Method",
+      ["method", "sampler", "weighting"]
+        .map((key) => text(at("config", key)))
+        .filter((word) => word !== null)
+        .join(", ") || null,
+    ],
+    ["Labels", data.labelsFile],
+    ["Results", data.source],
+    [
+      "Measured by",
+      text(at("program", "version"))
+        ? `attention-plasticity ${text(at("program", "version"))} (${text(at("program", "commit"))}, ${text(at("program", "simd"))})`
+        : null,
+    ],
+    ["Page by", `attention-plasticity ${data.program.version} (${data.program.commit})`],
+    [
+      "Took",
+      Number.isFinite(wall)
+        ? `${wall < 10 ? wall.toFixed(1) : Math.round(wall)} s with ${shown(number(at("resources", "workers")))} workers`
+        : null,
+    ],
+  ];
+}
+
+function configTable(data: Dataset): HTMLElement | null {
+  const config = member(data.run, "config");
+  if (config === null || typeof config !== "object" || Array.isArray(config)) return null;
+  const rows = Object.entries(config).map(([key, value]) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, key),
+      element("td", {}, typeof value === "string" ? value : JSON.stringify(value)),
+    ),
+  );
+  return element(
+    "details",
+    { class: "config" },
+    element("summary", {}, "The whole configuration"),
+    element("table", {}, element("tbody", {}, ...rows)),
+  );
+}
+
+export function runCard(data: Dataset): HTMLElement {
+  const entries: Child[] = facts(data).flatMap(([name, value]) =>
+    value ? [element("div", {}, element("dt", {}, name), element("dd", {}, value))] : [],
+  );
+  return element(
+    "section",
+    { class: "card run", id: "card-run" },
+    element("h3", {}, "What was run"),
+    data.run
+      ? null
+      : element("p", { class: "remark" }, "There is no run.json beside these tables, so little is known of the run."),
+    element("dl", {}, ...entries),
+    configTable(data),
+  );
+}
+
+/** A line for the chosen head: its main figures and labels. */
+export function headFacts(data: Dataset, head: number, columns: string[]): HTMLElement {
+  const items = columns.flatMap((column) => {
+    const value = data.columns.get(column)?.values[head] ?? NaN;
+    if (Number.isNaN(value)) return [];
+    const error = data.columns.get(`${column}_se`)?.values[head] ?? NaN;
+    return [element("div", {}, element("dt", {}, column), element("dd", {}, withError(value, error)))];
+  });
+  return element("dl", { class: "head-facts" }, ...items);
+}

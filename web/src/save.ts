@@ -1,0 +1,26 @@
+// Files that the page hands out.
+
+export function save(name: string, content: BlobPart, type: string): void {
+  const address = URL.createObjectURL(new Blob([content], { type }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/** A name as file systems take it. */
+export function fileName(...parts: string[]): string {
+  return parts
+    .map((part) => part.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[-.]+|-+$/g, ""))
+    .filter((part) => part !== "")
+    .join("-");
+}
+
+/** RFC 4180, with LF. What does not exist is an empty field. */
+export function csv(columns: string[], rows: number[][]): string {
+  const quoted = (name: string) => (/[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
+  const lines = [columns.map(quoted).join(",")];
+  for (const row of rows) lines.push(row.map((value) => (Number.isNaN(value) ? "" : String(value))).join(","));
+  return lines.join("\n") + "\n";
+}

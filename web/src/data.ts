@@ -111,6 +111,11 @@ export async function decode(headText: string, blocksText: string): Promise<Data
   };
 }
 
+/** `L3 · H2`. */
+export function shortName(data: Dataset, head: number): string {
+  return `L${data.layer[head]} · H${data.qHead[head]}`;
+}
+
 /** The place of a head, or -1. */
 export function findHead(data: Dataset, layer: number, qHead: number): number {
   for (let i = 0; i < data.count; ++i) {

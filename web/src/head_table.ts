@@ -1,7 +1,7 @@
 // The table of heads. Only the rows in sight exist, so that a thousand heads sort at once.
 
 import { columnChoices, errorOf, meaning, valueOf } from "./columns.ts";
-import type { Dataset } from "./data.ts";
+import { type Dataset, shortName } from "./data.ts";
 import { button, element } from "./dom.ts";
 import { withError } from "./numbers.ts";
 import { headName, type Page } from "./page.ts";
@@ -184,7 +184,7 @@ export class HeadTable {
     const { data, view } = page;
     const head = this.heads[at];
     const chosen = head === view.head;
-    const choose = button(`L${data.layer[head]} · H${data.qHead[head]}`, () => undefined, {
+    const choose = button(shortName(data, head), () => undefined, {
       tabindex: at === this.active ? 0 : -1,
       "aria-label": headName(data, head),
       "aria-pressed": String(chosen),

@@ -1,6 +1,6 @@
 // The top of the page: what was run, how it went, and what it says of the model as a whole.
 
-import { type Dataset, type Json, member } from "./data.ts";
+import { type Dataset, type Json, member, shortName } from "./data.ts";
 import { type Child, element } from "./dom.ts";
 import { bytes, mean, percent, shown, withError } from "./numbers.ts";
 
@@ -302,5 +302,6 @@ export function headFacts(data: Dataset, head: number, columns: string[]): HTMLE
     const error = data.columns.get(`${column}_se`)?.values[head] ?? NaN;
     return [element("div", {}, element("dt", {}, column), element("dd", {}, withError(value, error)))];
   });
-  return element("dl", { class: "head-facts" }, ...items);
+  const which = element("div", {}, element("dt", {}, "chosen head"), element("dd", {}, shortName(data, head)));
+  return element("dl", { class: "head-facts" }, which, ...items);
 }

@@ -86,15 +86,9 @@ StudyJson metrics_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
 
 // A label of each measured head; NaN where it has none.
 StudyJson labels_json(const HeadLabels& labels, const HeadMetrics& metrics, PackedBlocks& blocks) {
-  std::vector<std::size_t> places;  // in the labels, by head
-  places.reserve(metrics.heads().size());
-  for (const MeasuredHead& head : metrics.heads()) {
-    const LabelledHead key{head.layer, labels.of_kv_heads ? head.k_head : head.q_head};
-    const auto at = std::ranges::lower_bound(labels.heads, key);
-    const bool found = at != labels.heads.end() && *at == key;
-    places.push_back(found ? static_cast<std::size_t>(at - labels.heads.begin()) : labels.heads.size());
-  }
-  if (std::ranges::all_of(places, [&](std::size_t place) { return place == labels.heads.size(); })) {
+  std::vector<std::optional<std::size_t>> places(metrics.heads().size());  // in the labels, by head
+  std::ranges::transform(metrics.heads(), places.begin(), [&](const MeasuredHead& head) { return labels.find(head); });
+  if (std::ranges::none_of(places, [](const auto& place) { return place.has_value(); })) {
     throw Error(
         ErrorKind::input,
         fmt::format("none of its {} heads is in {}; are both of the same model?", labels.heads.size(), metrics.file()),
@@ -104,7 +98,7 @@ StudyJson labels_json(const HeadLabels& labels, const HeadMetrics& metrics, Pack
   for (const HeadLabel& label : labels.labels) {
     std::vector<double> values(places.size(), std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < places.size(); ++i) {
-      if (places[i] < label.values.size()) values[i] = label.values[places[i]];
+      if (const auto place = places[i]) values[i] = label.values[*place];
     }
     json.push_back({{"name", label.name}, {"block", block_json(blocks.add_exact(values))}});
   }

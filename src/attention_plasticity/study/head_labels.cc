@@ -108,6 +108,13 @@ HeadLabels labels_of_object(std::string_view text, const std::string& file) {
 
 }  // namespace
 
+std::optional<std::size_t> HeadLabels::find(const MeasuredHead& head) const {
+  const LabelledHead key{head.layer, of_kv_heads ? head.k_head : head.q_head};
+  const auto found = std::ranges::lower_bound(heads, key);
+  if (found == heads.end() || *found != key) return std::nullopt;
+  return static_cast<std::size_t>(found - heads.begin());
+}
+
 HeadLabels parse_head_labels(std::string_view text, const std::string& file) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) throw Error(ErrorKind::input, "is empty; it should hold labels of heads", file);

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "attention_plasticity/study/head_metrics.h"
 
 namespace attention_plasticity {
 
@@ -28,6 +32,9 @@ struct HeadLabels {
   std::vector<LabelledHead> heads;  ///< ascending, each once
   std::vector<HeadLabel> labels;    ///< at least one
   std::vector<std::string> notes;   ///< what was left out, for the user
+
+  /// Where the values of a query head stand in each label; none when it has none.
+  std::optional<std::size_t> find(const MeasuredHead& head) const;
 };
 
 /// Three layouts, told apart by content:

@@ -32,10 +32,8 @@ std::vector<std::size_t> by_value(std::span<const double> values) {
 
 // NaN where the head has no label.
 double label_of(const MeasuredHead& head, const HeadLabels& labels, const HeadLabel& label) {
-  const LabelledHead key{head.layer, labels.of_kv_heads ? head.k_head : head.q_head};
-  const auto found = std::ranges::lower_bound(labels.heads, key);
-  if (found == labels.heads.end() || *found != key) return std::nan("");
-  return label.values[static_cast<std::size_t>(found - labels.heads.begin())];
+  const std::optional<std::size_t> place = labels.find(head);
+  return place ? label.values[*place] : std::nan("");
 }
 
 std::string lines(std::span<const Column> columns, std::size_t first, std::size_t end) {

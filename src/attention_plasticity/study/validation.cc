@@ -66,12 +66,10 @@ std::vector<std::pair<std::size_t, std::size_t>> join(const HeadMetrics& metrics
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   std::set<std::size_t> found;
   for (std::size_t row = 0; row < metrics.heads().size(); ++row) {
-    const MeasuredHead& head = metrics.heads()[row];
-    const LabelledHead key{head.layer, labels.of_kv_heads ? head.k_head : head.q_head};
-    const auto at = std::ranges::lower_bound(labels.heads, key);
-    if (at == labels.heads.end() || *at != key) continue;
-    pairs.emplace_back(row, static_cast<std::size_t>(at - labels.heads.begin()));
-    found.insert(pairs.back().second);
+    const std::optional<std::size_t> place = labels.find(metrics.heads()[row]);
+    if (!place) continue;
+    pairs.emplace_back(row, *place);
+    found.insert(*place);
   }
   if (pairs.empty()) {
     throw Error(

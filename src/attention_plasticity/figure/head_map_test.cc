@@ -32,9 +32,9 @@ TEST(HeadMap, IsAsLargeAsTheMetricsWithoutARunOrBeyondIt) {
   const HeadMap alone = head_map(metrics(), "ap_exact", std::nullopt);
   EXPECT_EQ(alone.values.rows(), 3U);
   EXPECT_EQ(alone.values.cols(), 2U);
-  RunDescription small;
-  small.num_layers = 1;
-  small.num_q_heads = 1;
+  std::optional<RunDescription> small(std::in_place);
+  small->num_layers = 1;
+  small->num_q_heads = 1;
   EXPECT_EQ(head_map(metrics(), "ap_exact", small).values.rows(), 3U);
 }
 

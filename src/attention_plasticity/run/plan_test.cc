@@ -11,21 +11,6 @@
 namespace attention_plasticity {
 namespace {
 
-struct Refusal {
-  ErrorKind kind = ErrorKind::output;
-  std::string message = "no error";
-  std::string file;
-};
-
-Refusal refusal(const RunConfig& config) {
-  try {
-    make_plan(config);
-  } catch (const Error& error) {
-    return {error.kind(), error.what(), error.file()};
-  }
-  return {};
-}
-
 std::vector<HeadId> heads_of(const RunPlan& plan) {
   std::vector<HeadId> heads;
   heads.reserve(plan.tasks.size());

@@ -18,21 +18,6 @@ constexpr const char* llama = R"({"model_type": "llama", "head_dim": 4, "rope_th
 
 double theta_of(const RunPlan& plan) { return plan.rotation.value().layer(0, 4).theta; }
 
-struct Refusal {
-  ErrorKind kind = ErrorKind::output;
-  std::string message = "no error";
-  std::string file;
-};
-
-Refusal refusal(const RunConfig& config) {
-  try {
-    make_plan(config);
-  } catch (const Error& error) {
-    return {error.kind(), error.what(), error.file()};
-  }
-  return {};
-}
-
 TEST(RotationSource, IsTheConfigJsonBesideTheHeads) {
   const SmallDump dump(1, 1, 1);
   write_text(dump.root() / "config.json", llama);

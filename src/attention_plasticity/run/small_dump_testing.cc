@@ -81,6 +81,15 @@ RunObserver Observed::observer() {
           [this](const std::string& note) { notes.push_back(note); }};
 }
 
+Refusal refusal(const RunConfig& config) {
+  try {
+    make_plan(config);
+  } catch (const Error& error) {
+    return {error.kind(), error.what(), error.file()};
+  }
+  return {};
+}
+
 RunResult run_of(const RunConfig& config, int workers) {
   Observed ignored;
   return run_of(config, workers, ignored);

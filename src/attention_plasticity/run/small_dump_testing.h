@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/head_rows.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/dump/layout.h"
@@ -50,6 +51,14 @@ struct Observed {
 
   RunObserver observer();
 };
+
+/// What planning a run is refused with.
+struct Refusal {
+  ErrorKind kind = ErrorKind::output;
+  std::string message = "no error";
+  std::string file;
+};
+Refusal refusal(const RunConfig& config);
 
 /// A plan and its run, not stopped.
 RunResult run_of(const RunConfig& config, int workers = 1);

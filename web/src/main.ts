@@ -41,7 +41,7 @@ function controlBar(page: Page) {
   const input = element("input", {
     type: "search",
     id: "filter",
-    placeholder: `such as  ${mainColumn(page.data)}>0.5 and layer<10`,
+    placeholder: `such as ${mainColumn(page.data)}>0.5 and layer<10`,
     spellcheck: "false",
     autocomplete: "off",
     "aria-describedby": "filter-says",

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <sstream>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/run/config_page_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -96,19 +95,7 @@ TEST(PlotRequest, LastOfARepeatedFlagCountsAndNullUnsets) {
   EXPECT_THROW(request({"heads", "--metrics", "m", "--dpi", "many", "--dpi", "60"}), Error);
 }
 
-TEST(FiguresPage, HasEveryOptionWithItsDefault) {
-  std::istringstream page(read_text_file(std::filesystem::path(AP_SOURCE_DIR) / "docs/figures.md"));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(page, line);) lines.push_back(line);
-  for (const ConfigField& field : plot_fields()) {
-    const std::string start = "| `" + std::string(field.name) + "` | ";
-    const auto row = std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(start); });
-    ASSERT_NE(row, lines.end()) << field.name;
-    const std::string rest = row->substr(start.size());
-    const std::string default_text(field.default_text);
-    EXPECT_TRUE(rest.starts_with("`" + default_text + "` |") || rest.starts_with(default_text + " |")) << *row;
-  }
-}
+TEST(FiguresPage, HasEveryOptionWithItsDefault) { expect_page_has_every_field("figures.md", plot_fields()); }
 
 TEST(PlotFields, HaveDistinctNamesAndHelp) {
   std::set<std::string_view> names;

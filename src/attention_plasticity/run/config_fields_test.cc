@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/run/config_page_testing.h"
 #include "attention_plasticity/run/config_yaml.h"
 
 namespace attention_plasticity {
@@ -30,13 +29,6 @@ ResolvedField resolved(const RunConfig& config, std::string_view name) {
   const auto found = std::ranges::find(fields, name, &ResolvedField::name);
   if (found == fields.end()) throw std::runtime_error("no such field");
   return *found;
-}
-
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
 }
 
 TEST(ConfigFields, HaveDistinctNamesTypesDefaultsAndHelp) {
@@ -130,17 +122,7 @@ TEST(ResolvedFields, HaveNoTimeAndDistanceFilesWithPythonCompat) {
 }
 
 TEST(ConfigurationPage, HasEveryFieldWithItsDefault) {
-  std::istringstream page(text_of(std::filesystem::path(AP_SOURCE_DIR) / "docs/configuration.md"));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(page, line);) lines.push_back(line);
-  for (const ConfigField& field : config_fields()) {
-    const std::string start = "| `" + std::string(field.name) + "` | ";
-    const auto row = std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(start); });
-    ASSERT_NE(row, lines.end()) << field.name;
-    const std::string rest = row->substr(start.size());
-    const std::string default_text(field.default_text);
-    EXPECT_TRUE(rest.starts_with("`" + default_text + "` |") || rest.starts_with(default_text + " |")) << *row;
-  }
+  expect_page_has_every_field("configuration.md", config_fields());
 }
 
 TEST(ExampleConfigs, AreReadAndResolve) {

@@ -3,7 +3,7 @@
 program := build/release/attention-plasticity
 jobs := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: run build test check format fresh sample-results clean help
+.PHONY: run build test check format fuzz fresh sample-results clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo "make test            build and pass every test"
 	@echo "make build           leave the program at $(program)"
 	@echo "make check           tests under sanitizers, clang-tidy, formatting"
+	@echo "make fuzz            feed the parsers of what the Hub answers with broken answers, for ten minutes"
 	@echo "make fresh           prove set-up, run and test in a bare Debian 12"
 	@echo "make format          format the sources"
 	@echo "make sample-results  write results/ anew"
@@ -30,6 +31,7 @@ run: build
 	@$(program) report out/smollm2-135m --labels examples/smollm2-135m/head_labels.csv
 
 test: build
+	@tools/setup.sh test
 	ctest --preset release --parallel $(jobs)
 
 check:
@@ -39,6 +41,10 @@ check:
 format:
 	@tools/setup.sh check
 	git ls-files -- '*.h' '*.cc' | xargs .venv/bin/clang-format -i
+
+fuzz:
+	@tools/setup.sh fuzz
+	@tools/fuzz.sh
 
 fresh:
 	@tools/setup.sh fresh

@@ -9,7 +9,7 @@ foreach(room IN LISTS rooms)
 endforeach()
 add_library(attention_plasticity SHARED ${objects})
 target_link_libraries(attention_plasticity PRIVATE
-  Arrow::arrow Arrow::parquet fmt::fmt yaml-cpp Threads::Threads ZLIB::ZLIB)
+  Arrow::arrow Arrow::parquet CURL::libcurl fmt::fmt OpenSSL::Crypto yaml-cpp Threads::Threads ZLIB::ZLIB)
 target_include_directories(attention_plasticity INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(attention_plasticity INTERFACE cxx_std_20)
 set_target_properties(attention_plasticity PROPERTIES

@@ -87,13 +87,6 @@ TEST_F(ProgramExit, SelectionMustLieInTheModel) {
             "model has them");
 }
 
-TEST_F(ProgramExit, HubDatasetsAreNotDownloaded) {
-  EXPECT_EQ(complaint(2, {"analyze"}),
-            "this version does not download Hub datasets such as viktoroo/sniffed-qk; fetch the dump and pass "
-            "--dataset_local_root FOLDER");
-  EXPECT_NE(complaint(2, {"analyze", "--dataset_name", "some/thing"}).find("such as some/thing;"), std::string::npos);
-}
-
 TEST_F(ProgramExit, MissingOrEmptyDumpIsUnusableInput) {
   fs::create_directory(here_ / "empty");
   write_bytes(here_ / "file", "x");

@@ -1,21 +1,25 @@
 #!/usr/bin/env bash
 # Installs what a build needs on Debian 12, and nothing that is there already.
 #
-#   tools/setup.sh          compiler, libraries, Arrow, Node: enough for `make build`, `make run`, `make test`
+#   tools/setup.sh          compiler, libraries, Arrow, Node: enough for `make build` and `make run`
+#   tools/setup.sh test     also the Python client of the Hub, for `make test`
 #   tools/setup.sh check    also the formatter, the linter and the browser of `make check`
+#   tools/setup.sh fuzz     also clang with libFuzzer, for `make fuzz`
 #   tools/setup.sh fresh    also debootstrap, for `make fresh`
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(ca-certificates cmake fonts-dejavu-core g++ git gnuplot-nox make ninja-build python3 python3-venv
-          libeigen3-dev libfmt-dev libgtest-dev libpng-dev librapidcheck-dev libyaml-cpp-dev nlohmann-json3-dev
-          zlib1g-dev)
+          libcurl4-openssl-dev libeigen3-dev libfmt-dev libgtest-dev libpng-dev librapidcheck-dev libssl-dev
+          libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev)
 requirements=(arrow node)
 case "${1:-build}" in
   build) ;;
-  check) requirements+=(check); packages+=(chromium) ;;
+  test) requirements+=(hub_test) ;;
+  check) requirements+=(hub_test check); packages+=(chromium) ;;
+  fuzz) packages+=(clang-14 libclang-rt-14-dev) ;;
   fresh) packages+=(debootstrap) ;;
-  *) echo "usage: tools/setup.sh [build|check|fresh]" >&2; exit 2 ;;
+  *) echo "usage: tools/setup.sh [build|test|check|fuzz|fresh]" >&2; exit 2 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -24,7 +28,7 @@ system=$(. /etc/os-release 2>/dev/null && echo "${ID:-unknown} ${VERSION_ID:-}" 
 if [ "$system" != "debian 12" ]; then
   say "this is $system; the set-up knows Debian 12 only. Install by hand:"
   say "  a C++20 compiler (g++ 12 or newer), CMake 3.25 or newer, Ninja, Python 3 with venv"
-  say "  Eigen 3.4, fmt 9, yaml-cpp 0.7, nlohmann-json 3.11, zlib, GoogleTest 1.12, RapidCheck"
+  say "  Eigen 3.4, fmt 9, yaml-cpp 0.7, nlohmann-json 3.11, zlib, libcurl 7.85, OpenSSL 3, GoogleTest 1.12, RapidCheck"
   say "  Node 22.18 or newer with npm, which builds the page of \`report\`"
   say "  gnuplot 5.4 with its cairo terminals and the font DejaVu Sans, which \`plot\` draws with; libpng for its tests"
   say "  Arrow C++ with Parquet (or: python3 -m venv .venv && .venv/bin/pip install pyarrow==22.0.0)"

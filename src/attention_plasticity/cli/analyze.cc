@@ -6,20 +6,23 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/config_flag.h"
+#include "attention_plasticity/cli/fetching.h"
 #include "attention_plasticity/cli/machine.h"
 #include "attention_plasticity/cli/progress.h"
+#include "attention_plasticity/cli/run_settings.h"
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/config_fields.h"
-#include "attention_plasticity/run/config_value.h"
 #include "attention_plasticity/run/config_yaml.h"
 #include "attention_plasticity/run/csv.h"
 #include "attention_plasticity/run/results.h"
@@ -30,21 +33,6 @@
 
 namespace attention_plasticity {
 namespace {
-
-bool is_config_field(const std::string& name) {
-  return std::ranges::find(config_fields(), name, &ConfigField::name) != config_fields().end();
-}
-
-RunConfig config_of(const Arguments& arguments) {
-  std::vector<Setting> settings;
-  if (const auto file = arguments.value("config")) settings = read_yaml_settings(*file);
-  for (const Arguments::Given& given : arguments.flags()) {
-    if (!is_config_field(given.flag)) continue;
-    settings.push_back(flag_setting(given.flag, given.value));
-    settings.back().where = given.typed;
-  }
-  return resolve_config(settings);
-}
 
 // Widths that no footer tells are left out.
 void print_rotation(const RunPlan& plan) {
@@ -63,12 +51,13 @@ void print_rotation(const RunPlan& plan) {
   }
 }
 
-void print_plan(const RunPlan& plan, const RunConfig& config, int workers) {
+void print_plan(const RunPlan& plan, const RunConfig& config, int workers, const std::string& to_fetch) {
   fmt::print("{}", config_text(config));
   fmt::print("\n# Plan\n");
   fmt::print("# model: {}, {} layers, {} query heads, {} key heads\n", shown_text(plan.model_name),
              plan.grid.num_layers, plan.grid.num_q_heads, plan.grid.num_k_heads);
   fmt::print("# dump: {}\n", plan.layout.folder.string());
+  if (!to_fetch.empty()) fmt::print("# to fetch: {}\n", to_fetch);
   fmt::print("# heads to analyse: {}; selected but not captured: {}\n", plan.tasks.size(), plan.skipped);
   if (config.analysis.num_triples > 0) print_rotation(plan);
   fmt::print("# workers: {}\n", workers);
@@ -89,12 +78,6 @@ std::string head_line(const HeadEvent& event) {
   const double error = exact ? event.result->exact_error : event.result->plasticity_error;
   if (std::isnan(value)) return head + ": no key pairs, so no plasticity";
   return fmt::format("{}: plasticity {:.4f}{}", head, value, std::isnan(error) ? "" : fmt::format(" ± {:.4f}", error));
-}
-
-Verbosity verbosity_of(const Arguments& arguments, const Terminal& terminal) {
-  if (arguments.is_on("quiet")) return Verbosity::quiet;
-  if (!arguments.is_on("progress", true) || !terminal.is_terminal) return Verbosity::plain;
-  return Verbosity::bar;
 }
 
 std::string model_line(const RunResult& run) {
@@ -140,6 +123,110 @@ void print_summary(const RunPlan& plan, const RunResult& run, const std::vector<
   for (const std::string& file : files) fmt::print("  {}\n", file);
 }
 
+// One run, from its configuration to its tables.
+class Analysis {
+ public:
+  Analysis(const Arguments& arguments, const RunConfig& config, Verbosity verbosity, const Terminal& terminal,
+           const StopOnSignal& interruption)
+      : arguments_(arguments),
+        config_(config),
+        workers_(config.max_workers.value_or(usable_cores())),
+        verbosity_(verbosity),
+        terminal_(terminal),
+        interruption_(interruption) {}
+
+  int run() {
+    find_dump();
+    if (arguments_.is_on("dry_run")) {
+      for (const std::string& note : notes()) tell(note + "\n");
+      print_plan(plan_, config_, workers_, missing_.empty() ? "" : described_files(dump_->snapshot(), missing_));
+      return 0;
+    }
+    check_outputs(plan_, config_);
+    const std::optional<HeadLabels> labels = find_labels(arguments_, plan_);
+    const RunResult result = measure();
+    const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const std::vector<std::string> files =
+        write_results(plan_, config_, result, {workers_, wall, cpu_seconds(), peak_rss_bytes()});
+    if (result.interrupted) return interrupted(result, files);
+    if (result.results.empty()) {
+      throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
+    }
+    if (verbosity_ != Verbosity::quiet) print_summary(plan_, result, files, labels);
+    return result.failures.empty() ? 0 : some_heads_failed;
+  }
+
+ private:
+  void find_dump() {
+    if (config_.dataset_local_root) {
+      plan_ = make_plan(config_);
+      return;
+    }
+    dump_ = std::make_unique<HubDump>(config_, process_hub_settings(), interruption_.token());
+    plan_ = make_plan(config_, dump_->source());
+    missing_ = dump_->missing_files(plan_, interruption_.token());
+  }
+
+  // Of the look-up on the Hub, then of the plan.
+  std::vector<std::string> notes() const {
+    std::vector<std::string> all = dump_ ? dump_->notes() : std::vector<std::string>{};
+    all.insert(all.end(), plan_.notes.begin(), plan_.notes.end());
+    return all;
+  }
+
+  RunResult measure() {
+    Progress progress(verbosity_, terminal_, "heads");
+    for (const std::string& note : notes()) progress.note(note);
+    const std::unique_ptr<Fetching> fetching = missing_.empty() ? nullptr : fetch(progress);
+    const RunObserver observer{[&](const HeadEvent& event) {
+                                 if (event.failure != nullptr) {
+                                   progress.failure(head_line(event));
+                                 } else {
+                                   progress.advance(event.ended, event.total, head_line(event));
+                                 }
+                               },
+                               [&](const std::string& note) { progress.note(note); }};
+    HeadArrival arrive;
+    if (fetching) arrive = [&](const HeadTask& task) { fetching->wait_for(task); };
+    return run_analysis(plan_, config_, workers_, observer, interruption_.token(), arrive);
+  }
+
+  std::unique_ptr<Fetching> fetch(Progress& progress) {
+    progress.note(fmt::format("fetching {}", described_files(dump_->snapshot(), missing_)));
+    auto fetching = std::make_unique<Fetching>(*dump_, missing_, config_.download_max_workers, progress,
+                                               Fetching::Shown::beside, interruption_.token());
+    if (plan_.rotation && plan_.rotation->model.depends_on_length()) {
+      // How such a model turns its vectors depends on how far the dump reaches: all of it must be there first.
+      fetching->wait_for_all();
+      plan_ = make_plan(config_, dump_->source());
+    }
+    return fetching;
+  }
+
+  // The heads that were done are kept. What ended the run, if it was no signal, has a message of its own.
+  int interrupted(const RunResult& result, const std::vector<std::string>& files) const {
+    if (!result.results.empty()) {
+      tell(fmt::format("interrupted: {} of {} heads are in {}\n", result.results.size(), plan_.tasks.size(),
+                       files.front()));
+    } else if (!result.failure) {
+      tell("interrupted before any head was done\n");
+    }
+    if (result.failure) std::rethrow_exception(result.failure);
+    return 128 + interruption_.signal();
+  }
+
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const Arguments& arguments_;
+  const RunConfig& config_;
+  int workers_;
+  Verbosity verbosity_;
+  Terminal terminal_;
+  const StopOnSignal& interruption_;
+  std::unique_ptr<HubDump> dump_;  // null: the dump is on disk
+  RunPlan plan_;
+  std::vector<RepoFile> missing_;  // on the Hub, and needed
+};
+
 }  // namespace
 
 Command analyze_command() {
@@ -157,22 +244,11 @@ Command analyze_command() {
 }
 
 int run_analyze(const Arguments& arguments) {
-  const auto start = std::chrono::steady_clock::now();
   if (!arguments.positionals().empty()) {
     throw Error(ErrorKind::usage, fmt::format("{}: analyze takes flags only; a dump is given as --dataset_local_root",
                                               arguments.positionals().front()));
   }
-  const RunConfig config = config_of(arguments);
-  const RunPlan plan = make_plan(config);
-  const int workers = config.max_workers.value_or(usable_cores());
-  if (arguments.is_on("dry_run")) {
-    for (const std::string& note : plan.notes) tell(note + "\n");
-    print_plan(plan, config, workers);
-    return 0;
-  }
-  check_outputs(plan, config);
-  const std::optional<HeadLabels> labels = find_labels(arguments, plan);
-
+  const RunConfig config = resolve_config(run_settings(arguments));
   const Terminal terminal = Terminal::of_standard_error();
   const Verbosity verbosity = verbosity_of(arguments, terminal);
   StopOnSignal interruption([&] {
@@ -181,35 +257,12 @@ int run_analyze(const Arguments& arguments) {
     tell(fmt::format("{}stopping after the heads in work; once more to quit at once\n",
                      verbosity == Verbosity::bar ? clear_line : ""));
   });
-  RunResult run;
-  {
-    Progress progress(verbosity, terminal, "heads");
-    for (const std::string& note : plan.notes) progress.note(note);
-    const RunObserver observer{[&](const HeadEvent& event) {
-                                 if (event.failure != nullptr) {
-                                   progress.failure(head_line(event));
-                                 } else {
-                                   progress.advance(event.ended, event.total, head_line(event));
-                                 }
-                               },
-                               [&](const std::string& note) { progress.note(note); }};
-    run = run_analysis(plan, config, workers, observer, interruption.token());
-  }
-
-  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const std::vector<std::string> files =
-      write_results(plan, config, run, {workers, wall, cpu_seconds(), peak_rss_bytes()});
-  if (run.interrupted) {
-    tell(run.results.empty() ? "interrupted before any head was done\n"
-                             : fmt::format("interrupted: {} of {} heads are in {}\n", run.results.size(),
-                                           plan.tasks.size(), files.front()));
+  try {
+    return Analysis(arguments, config, verbosity, terminal, interruption).run();
+  } catch (const Stopped&) {
+    tell("interrupted before any head was done\n");
     return 128 + interruption.signal();
   }
-  if (run.results.empty()) {
-    throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
-  }
-  if (verbosity != Verbosity::quiet) print_summary(plan, run, files, labels);
-  return run.failures.empty() ? 0 : some_heads_failed;
 }
 
 }  // namespace attention_plasticity

@@ -19,6 +19,9 @@ struct Subcommand {
 Command analyze_command();
 int run_analyze(const Arguments& arguments);
 
+Command download_command();
+int run_download(const Arguments& arguments);
+
 Command inspect_command();
 int run_inspect(const Arguments& arguments);
 

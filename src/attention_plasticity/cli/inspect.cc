@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/run/inspection.h"
@@ -61,11 +62,6 @@ void print_json(const DumpInspection& dump) {
                   {"key_heads", dump.layout.keys.size()},
                   {"files", std::move(files)}};
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
-}
-
-std::string size_text(std::uint64_t bytes) {
-  return bytes < (1U << 20U) ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024)
-                             : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
 }
 
 void print_overview(const DumpInspection& dump) {

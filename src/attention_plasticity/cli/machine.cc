@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -63,6 +64,12 @@ int usable_cores() {
   const int cores = cores_by_affinity();
   const double quota = std::ceil(cores_by_quota());
   return quota < cores ? std::max(1, static_cast<int>(quota)) : cores;
+}
+
+std::optional<std::string> environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr) return std::nullopt;
+  return value;
 }
 
 double cpu_seconds() {

@@ -1,11 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace attention_plasticity {
 
 /// Cores that this process may use: its affinity mask and the CPU quota of its cgroups, whichever is less; at least 1.
 int usable_cores();
+
+/// A variable of the process's environment; none when it is not set.
+std::optional<std::string> environment_variable(const char* name);
 
 /// CPU seconds of the process so far, and the most memory it has held.
 double cpu_seconds();

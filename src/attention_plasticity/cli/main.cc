@@ -17,10 +17,10 @@ namespace attention_plasticity {
 namespace {
 
 constexpr std::array subcommands{
-    Subcommand{analyze_command, run_analyze},   Subcommand{inspect_command, run_inspect},
-    Subcommand{plan_command, run_plan},         Subcommand{plot_command, run_plot},
-    Subcommand{report_command, run_report},     Subcommand{synth_command, run_synth},
-    Subcommand{validate_command, run_validate},
+    Subcommand{analyze_command, run_analyze}, Subcommand{download_command, run_download},
+    Subcommand{inspect_command, run_inspect}, Subcommand{plan_command, run_plan},
+    Subcommand{plot_command, run_plot},       Subcommand{report_command, run_report},
+    Subcommand{synth_command, run_synth},     Subcommand{validate_command, run_validate},
 };
 
 std::string overview() {
@@ -34,8 +34,8 @@ std::string overview() {
   return text +
          "\n  attention-plasticity SUBCOMMAND --help  explains one of them\n"
          "  attention-plasticity --version          names version, commit and compiler\n\n"
-         "Exit codes: 0 all done, 1 some heads failed, 2 wrong use, 3 unusable input, 6 output not written,\n"
-         "130 or 143 interrupted.\n";
+         "Exit codes: 0 all done, 1 some heads failed, 2 wrong use, 3 unusable input, 4 no such dataset or no access,\n"
+         "5 network, 6 output not written, 130 or 143 interrupted.\n";
 }
 
 std::string version_line() {

@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/config_flag.h"
+#include "attention_plasticity/cli/machine.h"
 #include "attention_plasticity/cli/plot_settings.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/run/output_files.h"
@@ -16,14 +16,10 @@
 namespace attention_plasticity {
 namespace {
 
-std::string_view variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string_view() : value;
-}
-
 // The first program of this name in PATH; empty where there is none.
 std::filesystem::path program_in_path(std::string_view name) {
-  std::string_view folders = variable("PATH");
+  const std::string path = environment_variable("PATH").value_or("");
+  std::string_view folders = path;
   while (!folders.empty()) {
     const std::size_t end = std::min(folders.find(':'), folders.size());
     const std::filesystem::path file = std::filesystem::path(folders.substr(0, end)) / name;
@@ -40,7 +36,7 @@ Gnuplot gnuplot_here() {
   Gnuplot gnuplot{program_in_path("gnuplot"), {"LC_ALL=C.UTF-8"}};
   for (const char* name : {"HOME", "PATH", "LD_LIBRARY_PATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
                            "FONTCONFIG_FILE", "FONTCONFIG_PATH"}) {
-    if (const std::string_view value = variable(name); !value.empty()) {
+    if (const std::string value = environment_variable(name).value_or(""); !value.empty()) {
       gnuplot.environment.push_back(fmt::format("{}={}", name, value));
     }
   }

@@ -2,7 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdio>
+#include <mutex>
 #include <string>
 
 #include "attention_plasticity/cli/terminal.h"
@@ -16,7 +16,7 @@ enum class Verbosity {
   bar,    ///< one line, redrawn, with rate and time left; failures and notes above it
 };
 
-/// Progress over a known number of items, on standard error. Calls must not overlap.
+/// Progress over a known number of items, on standard error. Threads may share it.
 class Progress {
  public:
   Progress(Verbosity verbosity, const Terminal& terminal, std::string unit);
@@ -27,6 +27,12 @@ class Progress {
 
   /// `line` tells of one item; shown in plain mode.
   void advance(std::size_t ended, std::size_t total, const std::string& line);
+  /// What stands behind the bar, of other work that goes on beside; empty: nothing does.
+  void set_status(const std::string& status);
+  /// The bar of work that is not counted in items: how much of it is done, and its figures.
+  void show(double share, const std::string& figures);
+  /// A line of such work; shown in plain mode.
+  void tell_of(const std::string& line);
   /// Shown at every verbosity.
   void failure(const std::string& line);
   /// Shown unless quiet.
@@ -34,19 +40,30 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void draw(std::size_t ended, std::size_t total);
+  /// Not too often, unless it is the last time.
+  void draw(bool is_last);
   void erase();
 
   Verbosity verbosity_;
   Terminal terminal_;
   std::string unit_;
   Clock::time_point start_ = Clock::now();
+
+  std::mutex mutex_;  // of all below, and of standard error
   Clock::time_point last_drawn_;
+  double share_ = 0;
+  std::string figures_;
+  std::string status_;
   std::string bar_;  // as it stands on the screen; empty: none does
 };
 
-/// The line of a bar of `width` columns: [####------] 23/60 heads, 12.3/s, 0:03 left.
-std::string progress_bar(std::size_t ended, std::size_t total, double seconds, std::size_t width,
-                         const std::string& unit);
+/// [####------] figures, in less than `width` columns: the bar gives way first.
+std::string bar_line(double share, const std::string& figures, std::size_t width);
+
+/// How long something takes: 0:03, 1:06:40.
+std::string duration_text(double seconds);
+
+/// 23/60 heads, 12.3/s, 0:03 left.
+std::string progress_figures(std::size_t ended, std::size_t total, double seconds, const std::string& unit);
 
 }  // namespace attention_plasticity

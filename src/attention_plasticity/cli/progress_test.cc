@@ -12,6 +12,12 @@ constexpr Terminal pipe{false, false};
 constexpr Terminal colored{true, true};
 constexpr Terminal plain{true, false};
 
+std::string progress_bar(std::size_t ended, std::size_t total, double seconds, std::size_t width,
+                         const std::string& unit) {
+  const double share = total > 0 ? static_cast<double>(ended) / static_cast<double>(total) : 1;
+  return bar_line(share, progress_figures(ended, total, seconds, unit), width);
+}
+
 /// What `action` writes to standard error.
 template <class Action>
 std::string told(Action action) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <system_error>
@@ -90,8 +91,7 @@ DumpLayout heads_in(const fs::path& folder) {
 
 bool holds_heads(const DumpLayout& layout) { return !layout.queries.empty() || !layout.keys.empty(); }
 
-/// "; its sub-folder x holds heads: pass --model_dir x", or what to check when there is none.
-std::string advice(const fs::path& root) {
+std::set<std::string> sub_folders_with_heads(const fs::path& root) {
   std::set<std::string> with_heads;
   for (const fs::path& path : sub_folders(root)) {
     std::error_code error;
@@ -103,6 +103,11 @@ std::string advice(const fs::path& root) {
       }
     }
   }
+  return with_heads;
+}
+
+/// "; its sub-folder x holds heads: pass --model_dir x", or what to check when there is none.
+std::string advice(const std::set<std::string>& with_heads) {
   if (with_heads.empty()) return "; check that this is the folder of a dump";
   if (with_heads.size() == 1) {
     return fmt::format("; its sub-folder {0} does: pass --model_dir {0}", *with_heads.begin());
@@ -138,6 +143,44 @@ void require_folder(const fs::path& folder) {
 
 constexpr std::string_view looked_for = "folders named like l00h00q with a data.parquet";
 
+/// The layout found, or the error of a dump without heads. `missing`: there is no folder `model_dir`, and the root was
+/// looked at in its place.
+DumpLayout checked_layout(DumpLayout layout, const fs::path& root, const std::string& model_dir, bool missing,
+                          const std::set<std::string>& with_heads) {
+  if (holds_heads(layout)) {
+    if (missing) {
+      layout.note =
+          fmt::format("{} has no folder {}, but holds heads itself: these are used", root.string(), model_dir);
+    }
+    return layout;
+  }
+  if (missing) {
+    throw Error(ErrorKind::input,
+                fmt::format("has no folder {}, nor heads ({}) itself{}", model_dir, looked_for, advice(with_heads)),
+                root.string());
+  }
+  throw Error(ErrorKind::input, fmt::format("holds no heads ({}){}", looked_for, advice(with_heads)),
+              layout.folder.string());
+}
+
+/// The head whose file a path of a listing is, and the folder that the head's own lies in, with a slash at its end.
+struct ListedHead {
+  std::string_view folder;
+  std::string_view name;
+};
+std::optional<ListedHead> listed_head(std::string_view path) {
+  constexpr std::string_view file = "/data.parquet";
+  if (!path.ends_with(file)) return std::nullopt;
+  path.remove_suffix(file.size());
+  const std::size_t slash = path.rfind('/');
+  const std::size_t folder = slash == std::string_view::npos ? 0 : slash + 1;
+  return ListedHead{path.substr(0, folder), path.substr(folder)};
+}
+
+std::string with_slash(const std::string& model_dir) {
+  return model_dir.empty() || model_dir.ends_with('/') ? model_dir : model_dir + '/';
+}
+
 }  // namespace
 
 std::string head_folder_name(Side side, HeadKey head) {
@@ -155,21 +198,31 @@ DumpLayout find_heads(const fs::path& root, const std::string& model_dir) {
   std::error_code error;
   const bool missing = !model_dir.empty() && fs::status(folder, error).type() == fs::file_type::not_found;
   if (!missing) require_folder(folder);
-
   DumpLayout layout = heads_in(missing ? root : folder);
-  if (holds_heads(layout)) {
-    if (missing) {
-      layout.note =
-          fmt::format("{} has no folder {}, but holds heads itself: these are used", root.string(), model_dir);
+  const std::set<std::string> others =
+      holds_heads(layout) ? std::set<std::string>{} : sub_folders_with_heads(layout.folder);
+  return checked_layout(std::move(layout), root, model_dir, missing, others);
+}
+
+DumpLayout find_heads_among(std::span<const std::string> paths, const fs::path& root, const std::string& model_dir) {
+  const std::string wanted = with_slash(model_dir);
+  const bool missing =
+      !wanted.empty() && std::ranges::none_of(paths, [&](const std::string& path) { return path.starts_with(wanted); });
+  const std::string_view folder = missing ? std::string_view() : std::string_view(wanted);
+  DumpLayout layout;
+  layout.folder = folder.empty() ? root : root / folder.substr(0, folder.size() - 1);
+  std::set<std::string> others;
+  for (const std::string& path : paths) {
+    const auto listed = listed_head(path);
+    const auto named = listed ? parse_head_name(listed->name) : std::nullopt;
+    if (!named) continue;
+    if (listed->folder == folder) {
+      add_head(layout, *named, std::string(listed->name));
+    } else if (listed->folder.starts_with(folder)) {
+      others.emplace(listed->folder.substr(folder.size(), listed->folder.size() - folder.size() - 1));
     }
-    return layout;
   }
-  if (missing) {
-    throw Error(ErrorKind::input,
-                fmt::format("has no folder {}, nor heads ({}) itself{}", model_dir, looked_for, advice(root)),
-                root.string());
-  }
-  throw Error(ErrorKind::input, fmt::format("holds no heads ({}){}", looked_for, advice(folder)), folder.string());
+  return checked_layout(std::move(layout), root, model_dir, missing, others);
 }
 
 }  // namespace attention_plasticity

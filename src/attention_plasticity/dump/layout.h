@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -45,5 +46,9 @@ struct DumpLayout {
 /// Throws Error(ErrorKind::input) when the folder does not exist, is no folder or cannot be listed, and when it holds
 /// no heads; the message then names the sub-folders that do.
 DumpLayout find_heads(const std::filesystem::path& root, const std::string& model_dir);
+
+/// The same for a dump whose files are listed rather than on disk: `paths`, with slashes, will be found below `root`.
+DumpLayout find_heads_among(std::span<const std::string> paths, const std::filesystem::path& root,
+                            const std::string& model_dir);
 
 }  // namespace attention_plasticity

@@ -1,7 +1,12 @@
 #include "attention_plasticity/dump/layout.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <fstream>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/dump/odd_parquet_testing.h"
 
 namespace attention_plasticity {
@@ -113,6 +118,76 @@ TEST(Layout, SuggestsSubFoldersThatHoldHeads) {
   EXPECT_TRUE(error_of(root.path(), root.path(), "other")
                   .ends_with("; its sub-folders a, b, c, d, e and 1 more do: pass --model_dir NAME, such as "
                              "--model_dir a"));
+}
+
+using Paths = std::vector<std::string>;
+
+TEST(FindHeadsAmong, ListedPathsAreAsGoodAsFolders) {
+  const Paths paths{
+      "README.md", "l00h00q/data.parquet", "l00h00k/data.parquet", "l00h01q/data.parquet", "l00h02q/other.parquet",
+      "l01h00q",   "data.parquet"};
+  const DumpLayout layout = find_heads_among(paths, "/snapshot", "");
+  EXPECT_EQ(layout.folder, "/snapshot");
+  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{0, 0}, {0, 1}}));
+  EXPECT_EQ(layout.keys, (std::set<HeadKey>{{0, 0}}));
+  EXPECT_EQ(layout.file(Side::query, {0, 1}), "/snapshot/l00h01q/data.parquet");
+  EXPECT_FALSE(layout.note);
+}
+
+TEST(FindHeadsAmong, LooksBelowTheModelFolder) {
+  const Paths paths{"l09h00q/data.parquet", "models/qwen/l00h00q/data.parquet", "models/qwen/l00h00k/data.parquet"};
+  for (const char* model_dir : {"models/qwen", "models/qwen/"}) {
+    const DumpLayout layout = find_heads_among(paths, "/snapshot", model_dir);
+    EXPECT_EQ(layout.file(Side::query, {0, 0}), "/snapshot/models/qwen/l00h00q/data.parquet");
+    EXPECT_EQ(layout.queries.size(), 1U);
+  }
+}
+
+TEST(FindHeadsAmong, TakesTheRootWhereThereIsNoSuchFolder) {
+  const DumpLayout layout = find_heads_among(Paths{"l00h00q/data.parquet"}, "/snapshot", "qwen");
+  EXPECT_EQ(layout.folder, "/snapshot");
+  EXPECT_TRUE(layout.note);
+}
+
+TEST(FindHeadsAmong, NamesTheFoldersThatHoldHeads) {
+  const Paths paths{"README.md", "qwen/l00h00q/data.parquet"};
+  try {
+    find_heads_among(paths, "/snapshot", "");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    EXPECT_NE(std::string(error.what()).find("pass --model_dir qwen"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(find_heads_among(Paths{"README.md"}, "/snapshot", "qwen"), Error);
+}
+
+RC_GTEST_PROP(FindHeadsAmong, FindsWhatFindHeadsDoes, ()) {
+  const auto names = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
+      "l00h00q", "l00h00k", "l0h1q", "l01h123k", "l001h00q", "x", "m/l00h00q", "m/l02h01k", "m/n/l00h00q"));
+  const auto model_dir = *rc::gen::element<std::string>("", "m", "missing");
+  const TemporaryFolder folder;
+  Paths paths;
+  for (const std::string& name : names) {
+    std::filesystem::create_directories(folder / name);
+    std::ofstream(folder / (name + "/data.parquet")) << "x";
+    paths.push_back(name + "/data.parquet");
+  }
+  const auto found = [](const auto& find) -> std::optional<DumpLayout> {
+    try {
+      return find();
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  };
+  const auto listed = found([&] { return find_heads_among(paths, folder.path(), model_dir); });
+  const auto walked = found([&] { return find_heads(folder.path(), model_dir); });
+  RC_ASSERT(listed.has_value() == walked.has_value());
+  if (!listed || !walked) return;
+  RC_ASSERT(listed->folder == walked->folder);
+  RC_ASSERT(listed->queries == walked->queries);
+  RC_ASSERT(listed->keys == walked->keys);
+  RC_ASSERT(listed->unusual_names == walked->unusual_names);
+  RC_ASSERT(listed->note.has_value() == walked->note.has_value());
 }
 
 }  // namespace

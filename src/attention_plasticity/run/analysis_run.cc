@@ -36,9 +36,11 @@ class Pass {
         jackknife_examples_(jackknife_examples),
         outcomes_(tasks.size()) {}
 
-  void run(int workers, const std::stop_token& stop) {
+  void run(int workers, const std::stop_token& stop, const HeadArrival& arrive = {}) {
+    QueueOptions options{workers, config_.memory_limit, {}};
+    if (arrive) options.arrive = [&](const HeadTask& task) { return after_arrival(task, arrive); };
     for_each_head(
-        tasks_, {workers, config_.memory_limit}, [this](const HeadTask& task) { return load_keys(task); },
+        tasks_, options, [this](const HeadTask& task) { return load_keys(task); },
         [this](std::size_t task, const PreparedKeys* keys, const std::exception_ptr& failure) {
           analyse(task, keys, failure);
         },
@@ -50,6 +52,16 @@ class Pass {
   std::size_t ended() const { return ended_; }
 
  private:
+  // A rotation that does not fit is wrong for all heads: it ends the run here, as it does when the files are there
+  // before.
+  TaskBytes after_arrival(const HeadTask& task, const HeadArrival& arrive) const {
+    arrive(task);
+    HeadTask measured = task;
+    measure_files(measured, config_);
+    if (rotation_ && measured.width > 0) rotation_->layer(task.head.layer, measured.width);
+    return {measured.query_bytes, measured.key_bytes};
+  }
+
   PreparedKeys load_keys(const HeadTask& task) {
     // A dangling link was captured: reading it tells what is wrong.
     std::error_code unknown;
@@ -215,10 +227,14 @@ std::optional<ModelWithoutGroup> model_without_group(const RunPlan& plan, const 
 }  // namespace
 
 RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers, const RunObserver& observer,
-                       const std::stop_token& stop) {
+                       const std::stop_token& stop, const HeadArrival& arrive) {
   Pass pass(plan.tasks, plan.rotation, config, observer);
-  pass.run(workers, stop);
   RunResult run;
+  try {
+    pass.run(workers, stop, arrive);
+  } catch (...) {
+    if (!stop.stop_requested()) run.failure = std::current_exception();
+  }
   run.interrupted = pass.ended() < plan.tasks.size();
   run.dropped_rows = pass.dropped_rows();
   for (Pass::Outcome& outcome : pass.outcomes()) {

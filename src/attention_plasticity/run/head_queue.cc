@@ -30,11 +30,11 @@ class HeadQueue {
     for (const HeadTask& task : tasks) {
       if (group_of_task_.empty() || task.key_file != tasks[group_of_task_.size() - 1].key_file) {
         groups_.push_back(std::make_shared<KeyGroup>());
-        groups_.back()->bytes = task.key_bytes;
       }
       ++groups_.back()->unfinished;
       group_of_task_.push_back(groups_.size() - 1);
     }
+    bytes_.resize(tasks.size());
   }
 
   // The calling thread is one of the workers, so that the work gets done even where no thread can be started.
@@ -44,6 +44,8 @@ class HeadQueue {
     while (threads.size() + 1 < count && start_worker(threads)) {
     }
     serve();
+    threads.clear();
+    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
@@ -63,15 +65,36 @@ class HeadQueue {
     }
   }
 
-  // The next task, once there is room for it; none when all are taken or a stop was requested.
+  // The next task, once its files are there and there is room for it; none when all are taken, a stop was requested or
+  // files did not arrive.
   std::optional<std::size_t> take() {
+    // Workers wait in line here, so that those that finish a task need not wait with them.
+    const std::scoped_lock turn(turn_);
+    if (next_ == tasks_.size() || failure_ || !await_files(next_)) return std::nullopt;
     std::unique_lock lock(mutex_);
-    room_.wait(lock, stop_, [this] { return next_ == tasks_.size() || has_room(); });
-    if (stop_.stop_requested() || next_ == tasks_.size()) return std::nullopt;
+    room_.wait(lock, stop_, [this] { return has_room(); });
+    if (stop_.stop_requested()) return std::nullopt;
     const std::size_t task = next_++;
     in_use_ += needed(task);
     ++in_flight_;
     return task;
+  }
+
+  // Under `turn_`.
+  bool await_files(std::size_t task) {
+    if (stop_.stop_requested()) return false;
+    try {
+      const HeadTask& waiting = tasks_[task];
+      const TaskBytes bytes =
+          options_.arrive ? options_.arrive(waiting) : TaskBytes{waiting.query_bytes, waiting.key_bytes};
+      const std::scoped_lock lock(mutex_);
+      bytes_[task] = bytes.queries;
+      groups_[group_of_task_[task]]->bytes = bytes.keys;
+      return true;
+    } catch (...) {
+      failure_ = std::current_exception();
+      return false;
+    }
   }
 
   bool has_room() const {
@@ -82,7 +105,7 @@ class HeadQueue {
   std::uint64_t needed(std::size_t task) const {
     const std::size_t group = group_of_task_[task];
     const bool first = task == 0 || group_of_task_[task - 1] != group;
-    return tasks_[task].query_bytes + (first ? groups_[group]->bytes : 0);
+    return bytes_[task] + (first ? groups_[group]->bytes : 0);
   }
 
   void finish(std::size_t task) {
@@ -103,7 +126,7 @@ class HeadQueue {
     }
     work_(task, keys, failure);
     const std::scoped_lock lock(mutex_);
-    in_use_ -= tasks_[task].query_bytes;
+    in_use_ -= bytes_[task];
     --in_flight_;
     if (--group->unfinished == 0) {
       in_use_ -= group->bytes;
@@ -126,10 +149,13 @@ class HeadQueue {
   const HeadWork& work_;
   std::stop_token stop_;
 
-  std::mutex mutex_;
+  std::mutex turn_;             // of taking a task
+  std::exception_ptr failure_;  // what ended the taking; written under `turn_`
+  std::mutex mutex_;            // of all below
   std::condition_variable_any room_;
   std::vector<std::shared_ptr<KeyGroup>> groups_;
   std::vector<std::size_t> group_of_task_;
+  std::vector<std::uint64_t> bytes_;  // of the queries of each task begun
   std::size_t next_ = 0;
   std::size_t in_flight_ = 0;
   std::uint64_t in_use_ = 0;

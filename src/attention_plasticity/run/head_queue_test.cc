@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -41,7 +42,7 @@ std::vector<HeadTask> tasks_of_groups(const std::vector<std::size_t>& sizes, std
   return tasks;
 }
 
-QueueOptions with_workers(int workers) { return {workers, std::nullopt}; }
+QueueOptions with_workers(int workers) { return {workers, std::nullopt, {}}; }
 
 PreparedKeys keys_of(const HeadTask& task) {
   PreparedKeys keys;
@@ -368,6 +369,88 @@ RC_GTEST_PROP(HeadQueue, EndsWithinItsLimitForAnyTasks, ()) {
   RC_ASSERT(!testing::Test::HasFailure());
   RC_ASSERT(ledger.most_bytes_together() <= *options.memory_limit);
   for (const auto& [group, loads] : ledger.loads()) RC_ASSERT(loads == 1);
+}
+
+// Files that arrive one after the other.
+TEST(HeadQueue, StartsATaskOnceItsFilesAreThere) {
+  const std::vector<HeadTask> tasks = tasks_of_groups({2, 2});
+  std::mutex mutex;
+  std::vector<std::string> story;
+  const auto tell = [&](const std::string& what, int head) {
+    const std::scoped_lock lock(mutex);
+    story.push_back(fmt::format("{} {}", what, head));
+  };
+  QueueOptions options = with_workers(3);
+  options.arrive = [&](const HeadTask& task) {
+    std::this_thread::sleep_for(1ms);
+    tell("arrived", task.head.q_head);
+    return TaskBytes{};
+  };
+  for_each_head(
+      tasks, options, keys_of,
+      [&](std::size_t task, const PreparedKeys*, const std::exception_ptr&) { tell("begun", tasks[task].head.q_head); },
+      {});
+  for (int head = 0; head < 4; ++head) {
+    const auto arrived = std::ranges::find(story, fmt::format("arrived {}", head));
+    const auto begun = std::ranges::find(story, fmt::format("begun {}", head));
+    ASSERT_NE(begun, story.end());
+    EXPECT_LT(arrived, begun);
+  }
+}
+
+TEST(HeadQueue, WorksWhileOtherFilesAreOnTheirWay) {
+  const std::vector<HeadTask> tasks = tasks_of_groups({1, 1});
+  std::promise<void> first_done;
+  QueueOptions options = with_workers(2);
+  options.arrive = [&](const HeadTask& task) {
+    if (task.head.q_head == 1) first_done.get_future().wait();
+    return TaskBytes{};
+  };
+  std::size_t done = 0;
+  for_each_head(tasks, options, keys_of,
+                [&](std::size_t task, const PreparedKeys*, const std::exception_ptr&) {
+                  if (task == 0) first_done.set_value();
+                  ++done;
+                },
+                {});
+  EXPECT_EQ(done, 2U);
+}
+
+TEST(HeadQueue, EndsWhenFilesDoNotArrive) {
+  const std::vector<HeadTask> tasks = tasks_of_groups({2, 2, 2});
+  for (const int workers : {1, 3}) {
+    std::atomic<std::size_t> done = 0;
+    QueueOptions options = with_workers(workers);
+    options.arrive = [&](const HeadTask& task) {
+      if (task.head.q_head == 3) throw Error(ErrorKind::network, "lost");
+      return TaskBytes{};
+    };
+    try {
+      for_each_head(tasks, options, keys_of,
+                    [&](std::size_t, const PreparedKeys*, const std::exception_ptr&) { ++done; }, {});
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()), "lost");
+    }
+    EXPECT_EQ(done, 3U) << "those begun are finished";
+  }
+}
+
+TEST(HeadQueue, CountsTheMemoryOfWhatHasArrived) {
+  const std::vector<HeadTask> tasks = tasks_of_groups({1, 1, 1, 1});
+  std::atomic<int> at_once = 0;
+  std::atomic<int> most = 0;
+  QueueOptions options{4, 250, [](const HeadTask&) { return TaskBytes{60, 40}; }};
+  for_each_head(tasks, options, keys_of,
+                [&](std::size_t, const PreparedKeys*, const std::exception_ptr&) {
+                  const int now = ++at_once;
+                  for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+                  }
+                  std::this_thread::sleep_for(5ms);
+                  --at_once;
+                },
+                {});
+  EXPECT_LE(most, 2);
 }
 
 }  // namespace

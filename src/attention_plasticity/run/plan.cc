@@ -83,7 +83,6 @@ std::uint64_t estimated_bytes(const HeadFileInfo& info, Side side, const RunConf
 }
 
 void add_tasks(RunPlan& plan, const RunConfig& config) {
-  std::optional<std::pair<fs::path, std::uint64_t>> last_key;
   for (const HeadKey& query : plan.layout.queries) {
     if (!is_in_grid(plan.grid, query)) continue;
     if (!is_selected(config.layers, query.layer) || !is_selected(config.q_heads, query.head)) continue;
@@ -91,13 +90,7 @@ void add_tasks(RunPlan& plan, const RunConfig& config) {
     task.head = {query.layer, query.head, plan.grid.k_head(query.head)};
     task.query_file = plan.layout.file(Side::query, query);
     task.key_file = plan.layout.file(Side::key, {query.layer, task.head.k_head});
-    const HeadFileInfo query_info = readable_info(task.query_file);
-    task.query_bytes = estimated_bytes(query_info, Side::query, config);
-    task.width = query_info.width;
-    if (!last_key || last_key->first != task.key_file) {
-      last_key = {task.key_file, estimated_bytes(readable_info(task.key_file), Side::key, config)};
-    }
-    task.key_bytes = last_key->second;
+    measure_files(task, config, plan.tasks.empty() ? nullptr : &plan.tasks.back());
     plan.tasks.push_back(std::move(task));
   }
   plan.skipped = selected_of(config.layers, plan.grid.num_layers) * selected_of(config.q_heads, plan.grid.num_q_heads) -
@@ -136,30 +129,36 @@ void check_rotation(const RunPlan& plan) {
   }
 }
 
-std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout) {
+std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout, const DumpSource& source) {
   if (metadata.model_name) return *metadata.model_name;
+  // The folder of a snapshot is named by its commit, which tells a reader nothing.
+  if (source.hub && layout.folder == source.root) return fmt::format("{}@{}", source.hub->repo, source.hub->revision);
   const fs::path folder = fs::absolute(layout.folder).lexically_normal();
   return (folder.has_filename() ? folder.filename() : folder.parent_path().filename()).string();
 }
 
 }  // namespace
 
-RunPlan make_plan(const RunConfig& config) {
-  if (!config.dataset_local_root) {
-    throw Error(ErrorKind::usage,
-                fmt::format("this version does not download Hub datasets such as {}; fetch the dump and pass "
-                            "--dataset_local_root FOLDER",
-                            config.dataset_name));
-  }
+void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* before) {
+  const HeadFileInfo queries = readable_info(task.query_file);
+  task.query_bytes = estimated_bytes(queries, Side::query, config);
+  task.width = queries.width;
+  task.key_bytes = before != nullptr && before->key_file == task.key_file
+                       ? before->key_bytes
+                       : estimated_bytes(readable_info(task.key_file), Side::key, config);
+}
+
+RunPlan make_plan(const RunConfig& config, const DumpSource& source) {
   RunPlan plan;
-  const fs::path root = *config.dataset_local_root;
-  plan.layout = find_heads(root, config.model_dir);
+  const fs::path& root = source.root;
+  plan.layout = source.layout;
+  plan.hub = source.hub;
   if (plan.layout.note) plan.notes.push_back(*plan.layout.note);
 
   CaptureMetadata metadata = read_capture_metadata(plan.layout.folder, plan.notes);
   plan.grid = model_grid(config, find_model_shape(root, plan.layout.folder, plan.notes), plan.layout);
   check_selection(config, plan.grid.num_layers, plan.grid.num_q_heads);
-  plan.model_name = model_name(metadata, plan.layout);
+  plan.model_name = model_name(metadata, plan.layout, source);
   plan.sampling_strategy = std::move(metadata.sampling_strategy);
   plan.sampling_bucket_size = metadata.bucket_size;
 
@@ -175,6 +174,14 @@ RunPlan make_plan(const RunConfig& config) {
   plan.rotation = find_rotation(config, root, plan.layout, plan.notes);
   check_rotation(plan);
   return plan;
+}
+
+RunPlan make_plan(const RunConfig& config) {
+  if (!config.dataset_local_root) {
+    throw Error(ErrorKind::usage, "a dump on disk is given as --dataset_local_root FOLDER");
+  }
+  const fs::path root = *config.dataset_local_root;
+  return make_plan(config, {root, find_heads(root, config.model_dir), std::nullopt});
 }
 
 }  // namespace attention_plasticity

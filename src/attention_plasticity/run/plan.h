@@ -33,9 +33,24 @@ struct ModelGrid {
   int k_head(int q_head) const { return q_head / (num_q_heads / num_k_heads); }
 };
 
+/// Which dataset of the Hub a dump is.
+struct HubOrigin {
+  std::string repo;
+  std::string revision;  ///< as asked for
+  std::string commit;
+};
+
+/// Where a run's heads are, or will be: `layout` may tell of files that are still to come.
+struct DumpSource {
+  std::filesystem::path root;
+  DumpLayout layout;
+  std::optional<HubOrigin> hub;  ///< none: it is on this machine
+};
+
 /// What a run will do, known before any column is decoded.
 struct RunPlan {
   DumpLayout layout;
+  std::optional<HubOrigin> hub;
   ModelGrid grid;
   std::string model_name;
   std::optional<std::string> sampling_strategy;  ///< how positions were sampled: uniform, log or all
@@ -48,6 +63,13 @@ struct RunPlan {
 
 /// Looks at the dump and decides. Throws Error(usage) for numbers that do not fit each other or the selection,
 /// Error(input) when there is no dump or none of the selected heads is in it.
+RunPlan make_plan(const RunConfig& config, const DumpSource& source);
+
+/// The same for the dump on disk that the configuration names.
 RunPlan make_plan(const RunConfig& config);
+
+/// What a task says of its files, once they are there: the memory they will need, and their width. `before`, when it is
+/// not null, is a task measured already, which may read the same keys.
+void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* before = nullptr);
 
 }  // namespace attention_plasticity

@@ -40,6 +40,26 @@ Json program_json() {
       {"version", program.version}, {"commit", program.commit}, {"compiler", program.compiler}, {"simd", program.simd}};
 }
 
+// In the Hub's cache a file is a link to its content, which is named by its etag.
+std::optional<std::string> etag_of(const fs::path& file) {
+  std::error_code no_link;
+  const fs::path content = fs::read_symlink(file, no_link);
+  if (no_link) return std::nullopt;
+  return content.filename().string();
+}
+
+Json file_json(const fs::path& file, const RunPlan& plan, std::uintmax_t bytes) {
+  Json json{{"file", file.lexically_relative(plan.layout.folder).generic_string()}, {"bytes", bytes}};
+  if (plan.hub) {
+    json["etag"] = value_or_null(etag_of(file));
+  } else {
+    std::error_code unknown;
+    const fs::file_time_type time = fs::last_write_time(file, unknown);
+    json["modified"] = unknown ? Json(nullptr) : Json(utc(time));
+  }
+  return json;
+}
+
 Json input_json(const RunPlan& plan, const RunConfig& config) {
   std::set<fs::path> files;
   for (const HeadTask& task : plan.tasks) files.insert({task.query_file, task.key_file});
@@ -47,18 +67,19 @@ Json input_json(const RunPlan& plan, const RunConfig& config) {
   for (const fs::path& file : files) {
     std::error_code missing;
     const std::uintmax_t bytes = fs::file_size(file, missing);
-    if (missing) continue;
-    const fs::file_time_type time = fs::last_write_time(file, missing);
-    heads.push_back({{"file", file.lexically_relative(plan.layout.folder).generic_string()},
-                     {"bytes", bytes},
-                     {"modified", missing ? Json(nullptr) : Json(utc(time))}});
+    if (!missing) heads.push_back(file_json(file, plan, bytes));
   }
-  return {{"kind", "local"},
-          {"root", value_or_null(config.dataset_local_root)},
-          {"folder", plan.layout.folder.generic_string()},
-          {"revision", nullptr},
-          {"commit", nullptr},
-          {"files", std::move(heads)}};
+  Json json{{"kind", plan.hub ? "hub" : "local"}};
+  if (plan.hub) {
+    json["repo"] = plan.hub->repo;
+  } else {
+    json["root"] = value_or_null(config.dataset_local_root);
+  }
+  json["folder"] = plan.layout.folder.generic_string();
+  json["revision"] = plan.hub ? Json(plan.hub->revision) : Json(nullptr);
+  json["commit"] = plan.hub ? Json(plan.hub->commit) : Json(nullptr);
+  json["files"] = std::move(heads);
+  return json;
 }
 
 Json rope_json(const std::optional<DumpRotation>& rotation, const HeadResult& result) {

@@ -1,0 +1,108 @@
+#include "attention_plasticity/hub/cache.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/temporary_folder_testing.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string commit(40, 'c');
+const std::string etag(64, 'e');
+
+void write(const fs::path& file, const std::string& content) {
+  fs::create_directories(file.parent_path());
+  std::ofstream(file, std::ios::binary) << content;
+}
+
+std::string read(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class Cache : public ::testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  HubCache cache_{folder_.path(), "org/name", true};
+  HubCache without_links_{folder_.path(), "org/name", false};
+};
+
+TEST_F(Cache, IsLaidOutAsThePythonClientHasIt) {
+  EXPECT_EQ(cache_.blob("e"), folder_ / "datasets--org--name/blobs/e");
+  EXPECT_EQ(cache_.partial_blob("e"), folder_ / "datasets--org--name/blobs/e.incomplete");
+  EXPECT_EQ(cache_.lock_file("e"), folder_ / ".locks/datasets--org--name/e.lock");
+  EXPECT_EQ(cache_.file("c", "a/b"), folder_ / "datasets--org--name/snapshots/c/a/b");
+}
+
+TEST_F(Cache, NotesTheCommitOfARevisionWithoutANewline) {
+  EXPECT_EQ(cache_.commit_of("refs/pr/1"), std::nullopt);
+  cache_.set_commit("refs/pr/1", commit);
+  EXPECT_EQ(read(folder_ / "datasets--org--name/refs/refs/pr/1"), commit);
+  EXPECT_EQ(cache_.commit_of("refs/pr/1"), commit);
+  cache_.set_commit("refs/pr/1", std::string(40, 'd'));
+  EXPECT_EQ(cache_.commit_of("refs/pr/1"), std::string(40, 'd'));
+  EXPECT_EQ(folder_.names().size(), 5U) << "no temporary file stays";
+}
+
+TEST_F(Cache, NeedsNoNoteOfACommit) {
+  EXPECT_EQ(cache_.commit_of(commit), commit);
+  cache_.set_commit(commit, commit);
+  EXPECT_TRUE(folder_.names().empty());
+}
+
+TEST_F(Cache, IgnoresANoteThatIsNoCommit) {
+  write(folder_ / "datasets--org--name/refs/main", "../../elsewhere");
+  EXPECT_EQ(cache_.commit_of("main"), std::nullopt);
+}
+
+TEST_F(Cache, LinksFilesToBlobsByRelativePaths) {
+  write(cache_.blob(etag), "content");
+  cache_.place(etag, commit, "a/b/data.parquet", true);
+  EXPECT_EQ(fs::read_symlink(cache_.file(commit, "a/b/data.parquet")), "../../../../blobs/" + etag);
+  cache_.place(etag, commit, "top", false);
+  EXPECT_EQ(fs::read_symlink(cache_.file(commit, "top")), "../../blobs/" + etag);
+  EXPECT_TRUE(cache_.holds_file(commit, "a/b/data.parquet"));
+  EXPECT_EQ(cache_.paths(commit), (std::vector<std::string>{"a/b/data.parquet", "top"}));
+}
+
+TEST_F(Cache, MendsALinkThatLeadsNowhere) {
+  write(cache_.blob(etag), "content");
+  fs::create_directories(cache_.snapshot(commit));
+  fs::create_symlink("../../blobs/gone", cache_.file(commit, "x"));
+  EXPECT_FALSE(cache_.holds_file(commit, "x"));
+  cache_.place(etag, commit, "x", false);
+  EXPECT_EQ(read(cache_.file(commit, "x")), "content");
+}
+
+TEST_F(Cache, WithoutLinksMovesANewBlobAndCopiesAnOldOne) {
+  write(without_links_.blob(etag), "content");
+  without_links_.place(etag, commit, "copy", false);
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(without_links_.file(commit, "copy"))));
+  EXPECT_TRUE(without_links_.holds_blob(etag));
+  without_links_.place(etag, commit, "moved", true);
+  EXPECT_EQ(read(without_links_.file(commit, "moved")), "content");
+  EXPECT_FALSE(without_links_.holds_blob(etag));
+}
+
+TEST_F(Cache, IsMarkedForBackups) {
+  cache_.prepare();
+  EXPECT_TRUE(read(folder_ / "CACHEDIR.TAG").starts_with("Signature: 8a477f597d28d172789f06886806bc55\n"));
+  write(folder_ / "CACHEDIR.TAG", "another program's");
+  cache_.prepare();
+  EXPECT_EQ(read(folder_ / "CACHEDIR.TAG"), "another program's");
+}
+
+TEST_F(Cache, TellsWhatCannotBeWritten) {
+  write(folder_ / "datasets--org--name", "a file where a folder must be");
+  EXPECT_THROW(cache_.prepare(), Error);
+  EXPECT_THROW(cache_.set_commit("main", commit), Error);
+}
+
+}  // namespace
+}  // namespace attention_plasticity

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention_plasticity/hub/loopback_fault_testing.h"
+#include "attention_plasticity/hub/loopback_repo_testing.h"
+#include "attention_plasticity/hub/loopback_server_testing.h"
+
+namespace attention_plasticity {
+
+enum class HubHost { api, storage };
+
+/// A request that reached LoopbackHub.
+struct HubRequest {
+  std::string method;
+  HubHost host = HubHost::api;
+  std::string target;
+  std::map<std::string, std::string> headers;  ///< by name in lower case
+  int status = 0;
+  std::size_t body_bytes = 0;  ///< sent so far
+  bool ended = false;          ///< no more will be
+};
+
+/// Which requests are meant; what is empty fits all.
+struct HubRequestPattern {
+  std::optional<HubHost> host = {};
+  std::string target_part = {};
+  std::string method = {};
+};
+
+/// For tests: datasets served as the Hugging Face Hub serves them to its Python client. The API is at 127.0.0.1; large
+/// files are at 127.0.0.2, which refuses requests that carry a token, as storage with signed addresses does.
+class LoopbackHub {
+ public:
+  LoopbackHub();
+  ~LoopbackHub();
+  LoopbackHub(const LoopbackHub&) = delete;
+  LoopbackHub& operator=(const LoopbackHub&) = delete;
+
+  /// What HF_ENDPOINT is set to.
+  const std::string& endpoint() const { return api_->origin(); }
+  const std::string& storage_origin() const { return storage_origin_; }
+
+  /// Adds or replaces a file of a branch; repository and branch come to be with their first file. Any path is taken,
+  /// also one that leaves the folder it is appended to.
+  void add_file(const std::string& repo, const std::string& branch, const std::string& path, std::string content,
+                bool large);
+  void add_tag(const std::string& repo, const std::string& tag, const std::string& branch);
+  void set_options(const std::string& repo, HubRepoOptions options);
+  /// A token of somebody who has no private repository here. Tokens that neither this nor an option names are wrong.
+  void accept_token(const std::string& token);
+
+  /// The commit of a branch or tag. It depends on the files alone; earlier ones can still be asked for.
+  std::string commit(const std::string& repo, const std::string& revision);
+
+  /// Spoils the answers to the next `times` requests that fit. Of several faults that fit, the first injected counts.
+  void inject(HubRequestPattern requests, LoopbackFault fault, std::size_t times = 1);
+  /// Faults that have not been used up.
+  std::size_t faults_left() const;
+  /// Addresses in the storage that were handed out so far are refused from now on.
+  void expire_addresses();
+  /// Of each body; 0: as fast as it goes.
+  void set_bytes_per_second(std::size_t bytes_per_second);
+
+  /// All requests in the order of their arrival, and those of them that fit.
+  std::vector<HubRequest> requests() const;
+  std::vector<HubRequest> requests(const HubRequestPattern& pattern) const;
+  /// Forgets requests and faults.
+  void reset();
+  /// Called with each request just before the last of its body leaves, by one thread at a time.
+  void on_ended(std::function<void(const HubRequest&)> observer);
+
+ private:
+  struct PendingFault {
+    HubRequestPattern requests;
+    LoopbackFault fault;
+    std::size_t times = 0;
+  };
+
+  LoopbackAnswer answer(HubHost host, LoopbackRequest request);
+  std::optional<LoopbackFault> take_fault(const HubRequest& request);
+  void count_bytes(HubRequest& request, std::size_t sent, bool ended);
+
+  LoopbackAnswer answer_api(const LoopbackRequest& request);
+  LoopbackAnswer answer_storage(const LoopbackRequest& request) const;
+  LoopbackAnswer answer_file(const LoopbackRequest& request, const std::string& repo, const LoopbackSnapshot& snapshot,
+                             const std::string& path, bool may_redirect) const;
+  std::optional<LoopbackAnswer> refuse(const LoopbackRequest& request, const std::string& name,
+                                       const LoopbackRepo* repo, bool asks_for_file) const;
+  std::string storage_address(const LoopbackFile& file) const;
+
+  mutable std::mutex mutex_;
+  std::map<std::string, LoopbackRepo> repos_;
+  std::map<std::string, std::shared_ptr<const LoopbackFile>> stored_;  // large files by SHA-256
+  std::set<std::string> tokens_;
+  std::list<PendingFault> faults_;
+  std::vector<std::shared_ptr<HubRequest>> requests_;
+  std::function<void(const HubRequest&)> observer_;
+  std::size_t bytes_per_second_ = 0;
+  std::size_t address_generation_ = 0;
+  std::string storage_origin_;
+  // Last, so that no thread of theirs outlives what it reads.
+  std::unique_ptr<LoopbackServer> storage_;
+  std::unique_ptr<LoopbackServer> api_;
+};
+
+}  // namespace attention_plasticity

@@ -1,0 +1,163 @@
+#include "attention_plasticity/hub/snapshot.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/nearest_name.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/hub/hub_client.h"
+
+namespace attention_plasticity {
+namespace {
+
+// org/name, or a name alone for the oldest datasets.
+bool is_repo_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.' || c == '/';
+  };
+  return is_inside_folder(name) && name.size() <= 200 && std::ranges::all_of(name, allowed) &&
+         std::ranges::count(name, '/') <= 1;
+}
+
+void check_names(const std::string& repo, const std::string& revision) {
+  if (!is_repo_name(repo)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} is no name of a dataset; it must look like org/name", quoted_text(repo)));
+  }
+  if (!is_inside_folder(revision)) {
+    throw Error(ErrorKind::usage, fmt::format("{} is no name of a branch, tag or commit", quoted_text(revision)));
+  }
+}
+
+std::string known_revisions(const RepoRefs& refs, const std::string& revision) {
+  std::vector<std::string_view> names(refs.branches.begin(), refs.branches.end());
+  names.insert(names.end(), refs.tags.begin(), refs.tags.end());
+  if (names.empty()) return "";
+  std::vector<std::pair<std::size_t, std::string_view>> by_distance;
+  by_distance.reserve(names.size());
+  for (const std::string_view name : names) by_distance.emplace_back(edit_distance(revision, name), name);
+  std::ranges::stable_sort(by_distance, {}, &std::pair<std::size_t, std::string_view>::first);
+  constexpr std::size_t shown = 5;
+  std::vector<std::string> nearest;
+  for (const auto& [distance, name] : by_distance) {
+    if (nearest.size() == shown) break;
+    nearest.push_back(shown_text(name));
+  }
+  return fmt::format("; {} {}", names.size() > shown ? "the nearest of its branches and tags are" : "there are",
+                     fmt::join(nearest, ", "));
+}
+
+std::vector<RepoFile> sorted_listing(HubClient& client, const std::string& commit, const std::stop_token& stop) {
+  std::vector<RepoFile> files = client.files(commit, stop);
+  std::ranges::sort(files, {}, &RepoFile::path);
+  return files;
+}
+
+}  // namespace
+
+Snapshot::Snapshot(const HubSettings& settings, std::string repo, std::string revision, std::vector<std::string>& notes,
+                   const std::stop_token& stop)
+    : settings_(settings),
+      repo_(std::move(repo)),
+      revision_(std::move(revision)),
+      cache_(settings.cache, repo_, settings.use_symlinks) {
+  check_names(repo_, revision_);
+  if (settings.cache.empty()) {
+    throw Error(ErrorKind::usage, "there is no folder for the cache: set HF_HOME, or pass --dataset_cache_dir");
+  }
+  if (!settings_.offline) {
+    look_up(notes, stop);
+    return;
+  }
+  if (!take_from_cache()) {
+    throw Error(ErrorKind::network,
+                fmt::format("HF_HUB_OFFLINE is set, and {} at {} is not in the cache; unset it to download, or pass "
+                            "--dataset_local_root",
+                            repo_, revision_),
+                settings_.cache.string());
+  }
+}
+
+void Snapshot::look_up(std::vector<std::string>& notes, const std::stop_token& stop) {
+  const bool is_cached = take_from_cache();
+  HubClient client(settings_, repo_);
+  // Where the cache can answer too, the Hub gets one more chance but no long wait.
+  const int attempts = is_cached ? std::min(2, settings_.attempts) : settings_.attempts;
+  try {
+    RevisionInfo info = client.revision(revision_, attempts, stop);
+    if (!info.lists_all) {
+      listing_ = sorted_listing(client, info.commit, stop);
+      info.paths.clear();
+      for (const RepoFile& file : *listing_) info.paths.push_back(file.path);
+    }
+    commit_ = std::move(info.commit);
+    paths_ = std::move(info.paths);
+    from_cache_ = false;
+  } catch (const NoRevision& error) {
+    throw Error(error.kind(), fmt::format("{}{}", error.what(), known_revisions(client.refs(stop), revision_)));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::network || !is_cached) throw;
+    notes.push_back(fmt::format("{}; going on with what the cache holds of {} at commit {}", error.what(), repo_,
+                                commit_.substr(0, 12)));
+  }
+}
+
+bool Snapshot::take_from_cache() {
+  const std::optional<std::string> commit = cache_.commit_of(revision_);
+  if (!commit) return false;
+  std::vector<std::string> paths = cache_.paths(*commit);
+  if (paths.empty()) return false;
+  commit_ = *commit;
+  paths_ = std::move(paths);
+  from_cache_ = true;
+  return true;
+}
+
+std::vector<RepoFile> Snapshot::missing(const std::vector<std::string>& paths, const std::stop_token& stop) {
+  std::vector<std::string_view> absent;
+  for (const std::string& path : paths) {
+    if (!has(path)) absent.push_back(path);
+  }
+  if (absent.empty()) return {};
+  if (from_cache_) {
+    throw Error(ErrorKind::network, fmt::format("{} of {} at {} is not in the cache, and the Hub is not asked",
+                                                absent.front(), repo_, revision_));
+  }
+  if (!listing_) {
+    HubClient client(settings_, repo_);
+    listing_ = sorted_listing(client, commit_, stop);
+  }
+  std::vector<RepoFile> files;
+  files.reserve(absent.size());
+  for (const std::string_view path : absent) {
+    const auto found = std::ranges::lower_bound(*listing_, path, {}, &RepoFile::path);
+    if (found == listing_->end() || found->path != path) {
+      throw Error(ErrorKind::network,
+                  fmt::format("the Hub names {} at {} but does not list it", shown_text(path), repo_));
+    }
+    files.push_back(*found);
+  }
+  return files;
+}
+
+void Snapshot::note_revision() const {
+  if (from_cache_) return;
+  try {
+    cache_.set_commit(revision_, commit_);
+  } catch (const Error&) {
+    return;  // a cache that can only be read serves what it holds all the same
+  }
+}
+
+RepoRefs Snapshot::refs(const std::stop_token& stop) const {
+  if (from_cache_) return {};
+  return HubClient(settings_, repo_).refs(stop);
+}
+
+}  // namespace attention_plasticity

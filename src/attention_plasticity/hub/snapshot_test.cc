@@ -1,0 +1,339 @@
+#include "attention_plasticity/hub/snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <memory>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/temporary_folder_testing.h"
+#include "attention_plasticity/hub/downloads.h"
+#include "attention_plasticity/hub/hub_client.h"
+#include "attention_plasticity/hub/loopback_hub_testing.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+const HubRequestPattern of_files{std::nullopt, "/resolve", ""};
+const HubRequestPattern of_storage{HubHost::storage, "", ""};
+
+class SnapshotTest : public ::testing::Test {
+ protected:
+  SnapshotTest() {
+    for (int i = 0; i < files; ++i) {
+      hub_.add_file("org/name", "main", "l0" + std::to_string(i) + "h00q/data.parquet",
+                    std::string(20'000, static_cast<char>('a' + i)), true);
+    }
+    hub_.add_file("org/name", "main", "config.json", "{}", false);
+    hub_.add_file("org/name", "qwen3-8b-long", "config.json", "{\"x\": 1}", false);
+    settings_.endpoint = hub_.endpoint();
+    settings_.cache = folder_ / "cache";
+    settings_.answer_timeout = std::chrono::seconds(5);
+    settings_.attempts = 3;
+    settings_.pause = [](milliseconds) {};
+  }
+
+  Snapshot open(const std::string& revision = "main", const std::string& repo = "org/name") {
+    return {settings_, repo, revision, notes_, {}};
+  }
+
+  Error refusal(const std::string& revision, const std::string& repo = "org/name") {
+    try {
+      open(revision, repo);
+    } catch (const Error& error) {
+      return error;
+    }
+    return Error(ErrorKind::output, "no error");
+  }
+
+  DownloadProgress fetch_all(Snapshot& snapshot, int workers = 8) {
+    std::vector<RepoFile> missing = snapshot.missing(snapshot.paths(), {});
+    Downloads downloads(
+        snapshot, std::move(missing), workers,
+        {[](const RepoFile&, const DownloadProgress&) {}, [this](const std::string& note) { notes_.push_back(note); }},
+        {});
+    while (!downloads.wait_for_all(std::chrono::seconds(10))) {
+    }
+    return downloads.progress();
+  }
+
+  static constexpr int files = 6;
+  TemporaryFolder folder_;
+  LoopbackHub hub_;
+  HubSettings settings_;
+  std::vector<std::string> notes_;
+};
+
+TEST_F(SnapshotTest, KnowsCommitAndPathsByOneRequest) {
+  const Snapshot snapshot = open();
+  EXPECT_EQ(snapshot.commit(), hub_.commit("org/name", "main"));
+  EXPECT_EQ(snapshot.paths().size(), files + 1U);
+  EXPECT_EQ(hub_.requests().size(), 1U);
+  EXPECT_FALSE(fs::exists(settings_.cache)) << "looking leaves nothing behind";
+}
+
+TEST_F(SnapshotTest, OfATagOrACommitIsTheSame) {
+  hub_.add_tag("org/name", "v1.0", "main");
+  hub_.add_file("org/name", "feature/x", "other", "x", false);
+  EXPECT_EQ(open("v1.0").commit(), open().commit());
+  EXPECT_EQ(open(open().commit()).paths(), open().paths());
+  EXPECT_EQ(open("feature/x").paths(), std::vector<std::string>{"other"});
+}
+
+TEST_F(SnapshotTest, WhenCompleteCostsOneRequest) {
+  Snapshot first = open();
+  const DownloadProgress progress = fetch_all(first);
+  EXPECT_EQ(progress.files, files + 1U);
+  EXPECT_EQ(progress.bytes, progress.all_bytes);
+  hub_.reset();
+  Snapshot second = open();
+  EXPECT_TRUE(second.missing(second.paths(), {}).empty());
+  EXPECT_EQ(hub_.requests().size(), 1U);
+}
+
+TEST_F(SnapshotTest, ListsPageByPage) {
+  HubRepoOptions options;
+  options.page_size = 2;
+  hub_.set_options("org/name", options);
+  Snapshot snapshot = open();
+  const std::vector<RepoFile> missing = snapshot.missing(snapshot.paths(), {});
+  EXPECT_EQ(missing.size(), files + 1U);
+  EXPECT_GE(hub_.requests({HubHost::api, "/tree/", ""}).size(), 4U);
+}
+
+TEST_F(SnapshotTest, ListsWhatTheLookUpLeavesOut) {
+  HubRepoOptions options;
+  options.lists_siblings = false;
+  hub_.set_options("org/name", options);
+  EXPECT_EQ(open().paths().size(), files + 1U);
+}
+
+TEST_F(SnapshotTest, DoesNotFollowAListingToAnotherHost) {
+  hub_.inject({HubHost::api, "/tree/", ""}, with_header("Link", "<" + hub_.storage_origin() + "/x>; rel=\"next\""));
+  Snapshot snapshot = open();
+  EXPECT_THROW(snapshot.missing(snapshot.paths(), {}), Error);
+  EXPECT_TRUE(hub_.requests(of_storage).empty());
+}
+
+TEST_F(SnapshotTest, EndsAListingThatPointsToItself) {
+  hub_.inject({HubHost::api, "/tree/", ""}, with_header("Link", "<?recursive=true&expand=false>; rel=\"next\""), 1000);
+  Snapshot snapshot = open();
+  EXPECT_THROW(snapshot.missing(snapshot.paths(), {}), Error);
+  EXPECT_LE(hub_.requests().size(), 4U);
+}
+
+TEST_F(SnapshotTest, NotesItsRevisionForLater) {
+  const Snapshot snapshot = open();
+  snapshot.note_revision();
+  EXPECT_EQ(snapshot.cache().commit_of("main"), snapshot.commit());
+}
+
+TEST_F(SnapshotTest, OfflineIsTakenFromTheCache) {
+  Snapshot online = open();
+  fetch_all(online);
+  online.note_revision();
+  hub_.reset();
+  settings_.offline = true;
+  Snapshot offline = open();
+  EXPECT_TRUE(offline.is_from_cache());
+  EXPECT_EQ(offline.commit(), online.commit());
+  EXPECT_EQ(std::set<std::string>(offline.paths().begin(), offline.paths().end()),
+            std::set<std::string>(online.paths().begin(), online.paths().end()));
+  EXPECT_EQ(open(online.commit()).commit(), online.commit());
+  EXPECT_TRUE(hub_.requests().empty());
+}
+
+TEST_F(SnapshotTest, OfflineAndNotCachedIsAnError) {
+  settings_.offline = true;
+  const Error error = refusal("main");
+  EXPECT_EQ(error.kind(), ErrorKind::network);
+  EXPECT_NE(std::string(error.what()).find("HF_HUB_OFFLINE is set, and org/name at main is not in the cache"),
+            std::string::npos)
+      << error.what();
+}
+
+TEST_F(SnapshotTest, GoesOnWithTheCacheWhenTheHubCannotBeReached) {
+  Snapshot online = open();
+  fetch_all(online);
+  online.note_revision();
+  settings_.endpoint = "http://127.0.0.1:1";
+  const Snapshot cached = open();
+  EXPECT_TRUE(cached.is_from_cache());
+  EXPECT_EQ(cached.commit(), online.commit());
+  ASSERT_EQ(notes_.size(), 1U);
+  EXPECT_NE(notes_[0].find("going on with what the cache holds"), std::string::npos) << notes_[0];
+}
+
+TEST_F(SnapshotTest, OfARepositoryThatIsGoneIsNotTakenFromTheCache) {
+  Snapshot online = open();
+  fetch_all(online);
+  online.note_revision();
+  hub_.inject({HubHost::api, "", ""}, refuse_with(404, {{"X-Error-Code", "RepoNotFound"}}), 10);
+  EXPECT_EQ(refusal("main").kind(), ErrorKind::access);
+}
+
+TEST_F(SnapshotTest, NamesTheRevisionsNearestToAWrongOne) {
+  const Error error = refusal("qwen3-8b-lang");
+  EXPECT_EQ(error.kind(), ErrorKind::input);
+  EXPECT_NE(std::string(error.what()).find("there are qwen3-8b-long, main"), std::string::npos) << error.what();
+}
+
+TEST_F(SnapshotTest, TellsOfMissingPrivateGatedAndDisabledRepositories) {
+  EXPECT_EQ(refusal("main", "org/nothing").kind(), ErrorKind::access);
+  HubRepoOptions options;
+  options.is_private = true;
+  options.token = "hf_right";
+  hub_.set_options("org/name", options);
+  EXPECT_EQ(refusal("main").kind(), ErrorKind::access);
+  settings_.token = "hf_wrong";
+  const Error wrong = refusal("main");
+  EXPECT_EQ(wrong.kind(), ErrorKind::access);
+  EXPECT_NE(std::string(wrong.what()).find("token"), std::string::npos) << wrong.what();
+  EXPECT_EQ(std::string(wrong.what()).find("hf_wrong"), std::string::npos) << wrong.what();
+  settings_.token = "hf_right";
+  EXPECT_EQ(open().paths().size(), files + 1U);
+}
+
+TEST_F(SnapshotTest, RefusesAPathThatLeavesTheFolder) {
+  for (const char* path : {"../../outside", "/absolute", "a/../../b"}) {
+    hub_.add_file("org/name", "evil", path, std::string(20'000, 'x'), true);
+    const Error error = refusal("evil");
+    EXPECT_EQ(error.kind(), ErrorKind::input) << path;
+    EXPECT_NE(std::string(error.what()).find("leaves the folder"), std::string::npos) << error.what();
+  }
+  EXPECT_TRUE(folder_.names().empty()) << "nothing was written";
+}
+
+TEST_F(SnapshotTest, RefusesAPathThatLeavesTheFolderInTheListing) {
+  hub_.inject({HubHost::api, "/tree/", ""},
+              with_body(R"([{"type":"file","path":"../x","size":1,"oid":")" + std::string(40, 'a') + "\"}]"));
+  Snapshot snapshot = open();
+  try {
+    snapshot.missing(snapshot.paths(), {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input) << error.what();
+  }
+}
+
+TEST_F(SnapshotTest, RefusesNamesThatAreNone) {
+  for (const char* repo : {"", "a/b/c", "../x", "org/na me", "https://hub/org/name", "/org/name"}) {
+    EXPECT_EQ(refusal("main", repo).kind(), ErrorKind::usage) << repo;
+  }
+  for (const char* revision : {"", "../x", "/x", "a//b"}) {
+    EXPECT_EQ(refusal(revision).kind(), ErrorKind::usage) << revision;
+  }
+  EXPECT_TRUE(hub_.requests().empty());
+}
+
+TEST_F(SnapshotTest, DoesNotUnderstandWhatIsNoListing) {
+  hub_.inject({HubHost::api, "/revision/", ""}, html_page());
+  EXPECT_EQ(refusal("main").kind(), ErrorKind::network);
+}
+
+TEST_F(SnapshotTest, AsksAgainWhenTheHubIsBusy) {
+  hub_.inject({HubHost::api, "", ""}, refuse_with(503), 2);
+  EXPECT_EQ(open().paths().size(), files + 1U);
+  hub_.inject({HubHost::api, "", ""}, refuse_with(429, {{"Retry-After", "1"}}), 10);
+  EXPECT_EQ(refusal("main").kind(), ErrorKind::network);
+}
+
+TEST_F(SnapshotTest, NeedsAFolderForTheCache) {
+  settings_.cache.clear();
+  EXPECT_EQ(refusal("main").kind(), ErrorKind::usage);
+}
+
+using DownloadsTest = SnapshotTest;
+
+TEST_F(DownloadsTest, BringFilesInTheirOrder) {
+  Snapshot snapshot = open();
+  Downloads downloads(snapshot, snapshot.missing(snapshot.paths(), {}), 1,
+                      {[](const RepoFile&, const DownloadProgress&) {}, [](const std::string&) {}}, {});
+  downloads.wait_for("l00h00q/data.parquet");
+  downloads.wait_for("config.json");
+  downloads.wait_for("none of them");
+  EXPECT_TRUE(snapshot.has("config.json"));
+}
+
+TEST_F(DownloadsTest, FetchContentThatTwoFilesShareOnce) {
+  hub_.add_file("org/name", "main", "l09h00q/data.parquet", std::string(20'000, 'a'), true);
+  Snapshot snapshot = open();
+  fetch_all(snapshot);
+  EXPECT_EQ(hub_.requests(of_storage).size(), static_cast<std::size_t>(files));
+  EXPECT_TRUE(snapshot.missing(snapshot.paths(), {}).empty());
+}
+
+TEST_F(DownloadsTest, EndAllAtTheFirstFailure) {
+  hub_.inject({HubHost::api, "/resolve/", ""}, refuse_with(403, {{"X-Error-Code", "GatedRepo"}}), 100);
+  Snapshot snapshot = open();
+  Downloads downloads(snapshot, snapshot.missing(snapshot.paths(), {}), 2,
+                      {[](const RepoFile&, const DownloadProgress&) {}, [](const std::string&) {}}, {});
+  try {
+    downloads.wait_for("l05h00q/data.parquet");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::access);
+    EXPECT_NE(std::string(error.what()).find("gated"), std::string::npos) << error.what();
+  }
+  EXPECT_LE(hub_.requests(of_files).size(), 4U);
+}
+
+TEST_F(DownloadsTest, StopOnRequest) {
+  Snapshot snapshot = open();
+  std::vector<RepoFile> missing = snapshot.missing(snapshot.paths(), {});
+  hub_.set_bytes_per_second(1000);
+  std::stop_source stop;
+  Downloads downloads(snapshot, std::move(missing), 2,
+                      {[](const RepoFile&, const DownloadProgress&) {}, [](const std::string&) {}}, stop.get_token());
+  stop.request_stop();
+  EXPECT_THROW(downloads.wait_for("l05h00q/data.parquet"), Stopped);
+}
+
+TEST_F(DownloadsTest, AreGivenUpWithTheObject) {
+  Snapshot snapshot = open();
+  std::vector<RepoFile> missing = snapshot.missing(snapshot.paths(), {});
+  hub_.set_bytes_per_second(1000);
+  const Downloads downloads(snapshot, std::move(missing), 2,
+                            {[](const RepoFile&, const DownloadProgress&) {}, [](const std::string&) {}}, {});
+  EXPECT_LT(downloads.progress().files, downloads.progress().all_files);
+}
+
+TEST_F(DownloadsTest, OfTwoAtOnceEndWithOneCopy) {
+  hub_.set_bytes_per_second(100'000);
+  Snapshot one = open();
+  Snapshot other = open();
+  {
+    const std::jthread beside([&] { fetch_all(other, 4); });
+    fetch_all(one, 4);
+  }
+  EXPECT_EQ(hub_.requests(of_storage).size(), static_cast<std::size_t>(files));
+  for (const std::string& name : folder_.names()) EXPECT_FALSE(name.ends_with(".incomplete")) << name;
+}
+
+TEST_F(DownloadsTest, WithoutLinksBringFilesAllTheSame) {
+  settings_.use_symlinks = false;
+  Snapshot snapshot = open();
+  fetch_all(snapshot);
+  EXPECT_TRUE(snapshot.missing(snapshot.paths(), {}).empty());
+  EXPECT_FALSE(fs::is_symlink(snapshot.folder() / "config.json"));
+}
+
+TEST_F(DownloadsTest, MustFitOnTheDisk) {
+  const Snapshot snapshot = open();
+  const RepoFile huge{"huge", std::uint64_t{1} << 60U, std::string(64, 'a'), true};
+  try {
+    check_disk_space(snapshot, {huge});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::output);
+    EXPECT_NE(std::string(error.what()).find("1048576.0 TiB"), std::string::npos) << error.what();
+  }
+  EXPECT_NO_THROW(check_disk_space(snapshot, {{"small", 1, std::string(64, 'a'), true}}));
+}
+
+}  // namespace
+}  // namespace attention_plasticity

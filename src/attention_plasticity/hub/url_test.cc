@@ -1,0 +1,52 @@
+#include "attention_plasticity/hub/url.h"
+
+#include <gtest/gtest.h>
+
+#include "attention_plasticity/base/error.h"
+
+namespace attention_plasticity {
+namespace {
+
+TEST(ResolvedUrl, FollowsReferencesAsBrowsersDo) {
+  const std::string base = "https://hub.example/datasets/a/resolve/main/x?y=1";
+  EXPECT_EQ(resolved_url(base, "/api/resolve-cache/x"), "https://hub.example/api/resolve-cache/x");
+  EXPECT_EQ(resolved_url(base, "z"), "https://hub.example/datasets/a/resolve/main/z");
+  EXPECT_EQ(resolved_url(base, "../z"), "https://hub.example/datasets/a/resolve/z");
+  EXPECT_EQ(resolved_url(base, "http://cdn.example:81/q?s=2"), "http://cdn.example:81/q?s=2");
+  EXPECT_EQ(resolved_url(base, "//cdn.example/q"), "https://cdn.example/q");
+}
+
+TEST(ResolvedUrl, RefusesWhatIsNoAddressOfTheWeb) {
+  for (const char* reference : {"file:///etc/passwd", "ftp://host/x", "gopher://host/x", "http://[", "http://"}) {
+    EXPECT_THROW(resolved_url("https://hub.example/x", reference), Error) << reference;
+  }
+}
+
+TEST(SameOrigin, ComparesSchemeHostAndPort) {
+  const std::string hub = "https://hub.example";
+  EXPECT_TRUE(have_same_origin(hub, "https://hub.example/api/x?y"));
+  EXPECT_TRUE(have_same_origin(hub, "https://HUB.example:443/x"));
+  EXPECT_FALSE(have_same_origin(hub, "http://hub.example/x"));
+  EXPECT_FALSE(have_same_origin(hub, "https://hub.example:444/x"));
+  EXPECT_FALSE(have_same_origin(hub, "https://hub.example.evil.example/x"));
+  EXPECT_FALSE(have_same_origin(hub, "https://cdn.hub.example/x"));
+  EXPECT_FALSE(have_same_origin(hub, "https://hub.example@evil.example/x"));
+  EXPECT_FALSE(have_same_origin(hub, "nonsense"));
+  EXPECT_FALSE(have_same_origin("nonsense", "nonsense"));
+}
+
+TEST(UrlHost, LeavesOutWhatIsNobodysBusiness) {
+  EXPECT_EQ(url_host("https://cdn.example/path?signature=secret"), "cdn.example");
+  EXPECT_EQ(url_host("https://user:secret@cdn.example/path"), "cdn.example");
+  EXPECT_EQ(url_host("nonsense?secret"), "the address");
+}
+
+TEST(PercentEncoded, KeepsSlashesOnlyAsFolders) {
+  EXPECT_EQ(percent_encoded("a b/c%d", Slashes::part_folders), "a%20b/c%25d");
+  EXPECT_EQ(percent_encoded("refs/pr/1", Slashes::encoded), "refs%2Fpr%2F1");
+  EXPECT_EQ(percent_encoded("l00h00q/data.parquet", Slashes::part_folders), "l00h00q/data.parquet");
+  EXPECT_EQ(percent_encoded("é?#", Slashes::part_folders), "%C3%A9%3F%23");
+}
+
+}  // namespace
+}  // namespace attention_plasticity

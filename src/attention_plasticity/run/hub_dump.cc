@@ -1,0 +1,110 @@
+#include "attention_plasticity/run/hub_dump.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
+
+namespace attention_plasticity {
+namespace {
+
+HubSettings with_cache(HubSettings settings, const RunConfig& config) {
+  if (config.dataset_cache_dir) settings.cache = *config.dataset_cache_dir;
+  return settings;
+}
+
+// "; its branches are a, b, c", or nothing.
+std::string other_branches(const RepoRefs& refs, const std::string& revision) {
+  constexpr std::size_t shown = 20;
+  std::vector<std::string> names;
+  for (const std::string& branch : refs.branches) {
+    if (branch != revision) names.push_back(shown_text(branch));
+  }
+  if (names.empty()) return "";
+  std::ranges::sort(names);
+  const std::size_t more = names.size() > shown ? names.size() - shown : 0;
+  names.resize(names.size() - more);
+  return fmt::format("; each model may have a branch of its own, pass --dataset_revision with one of {}{}",
+                     fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+}  // namespace
+
+HubDump::HubDump(const RunConfig& config, const HubSettings& settings, const std::stop_token& stop)
+    : snapshot_(with_cache(settings, config), config.dataset_name, config.dataset_revision, notes_, stop),
+      layout_(find_layout(config, stop)) {
+  snapshot_.note_revision();
+  fetch_descriptions(config, stop);
+  if (snapshot_.is_from_cache()) {
+    notes_.push_back(
+        fmt::format("the heads in {} are taken for all of the dump: pass --num_q_heads and --num_k_heads if "
+                    "only some were fetched and it has no config.json",
+                    snapshot_.folder().string()));
+  }
+}
+
+DumpLayout HubDump::find_layout(const RunConfig& config, const std::stop_token& stop) {
+  try {
+    DumpLayout layout = find_heads_among(snapshot_.paths(), snapshot_.folder(), config.model_dir);
+    if (layout.note) {
+      layout.note = fmt::format("{} at {} has no folder {}, but holds heads itself: these are used", snapshot_.repo(),
+                                snapshot_.revision(), config.model_dir);
+    }
+    return layout;
+  } catch (const Error& error) {
+    throw Error(ErrorKind::input, fmt::format("{} at {} {}{}", snapshot_.repo(), snapshot_.revision(), error.what(),
+                                              other_branches(snapshot_.refs(stop), snapshot_.revision())));
+  }
+}
+
+void HubDump::fetch_descriptions(const RunConfig& config, const std::stop_token& stop) {
+  const std::filesystem::path below = layout_.folder.lexically_relative(snapshot_.folder());
+  std::vector<std::string> wanted;
+  for (const char* name : {"config.json", "_saver_state.json", "README.md", "head_labels.csv"}) {
+    for (const std::string& path : {(below / name).lexically_normal().generic_string(), std::string(name)}) {
+      const bool is_there = std::ranges::find(snapshot_.paths(), path) != snapshot_.paths().end();
+      if (is_there && std::ranges::find(wanted, path) == wanted.end()) wanted.push_back(path);
+    }
+  }
+  Downloads downloads(
+      snapshot_, snapshot_.missing(wanted, stop), config.download_max_workers,
+      {[](const RepoFile&, const DownloadProgress&) {}, [this](const std::string& note) { notes_.push_back(note); }},
+      stop);
+  while (!downloads.wait_for_all(std::chrono::hours(1))) {
+  }
+}
+
+DumpSource HubDump::source() const {
+  return {snapshot_.folder(), layout_, HubOrigin{snapshot_.repo(), snapshot_.revision(), snapshot_.commit()}};
+}
+
+std::vector<std::string> HubDump::files_of(const HeadTask& task) const {
+  std::vector<std::string> files;
+  const auto add = [&](const std::filesystem::path& file) {
+    files.push_back(file.lexically_relative(snapshot_.folder()).generic_string());
+  };
+  if (layout_.queries.contains({task.head.layer, task.head.q_head})) add(task.query_file);
+  if (layout_.keys.contains({task.head.layer, task.head.k_head})) add(task.key_file);
+  return files;
+}
+
+std::vector<RepoFile> HubDump::missing_files(const RunPlan& plan, const std::stop_token& stop) {
+  std::vector<std::string> wanted;
+  std::set<std::string> seen;
+  for (const HeadTask& task : plan.tasks) {
+    for (std::string& path : files_of(task)) {
+      if (seen.insert(path).second) wanted.push_back(std::move(path));
+    }
+  }
+  std::vector<RepoFile> files = snapshot_.missing(wanted, stop);
+  check_disk_space(snapshot_, files);
+  return files;
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,367 @@
+// Dumps from the Hub, served on loopback.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "attention_plasticity/hub/loopback_hub_testing.h"
+#include "program_support.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+const HubRequestPattern of_storage{HubHost::storage, "", ""};
+const HubRequestPattern of_files{std::nullopt, "/resolve", ""};
+
+// The suite's dump as branch main of org/dump; 8 query heads and 4 key heads.
+class ProgramHub : public ProgramTest {
+ protected:
+  ProgramHub() { serve("main", ""); }
+
+  void serve(const std::string& branch, const std::string& below) {
+    for (const auto& entry : fs::recursive_directory_iterator(dump())) {
+      if (!entry.is_regular_file()) continue;
+      const std::string path = entry.path().lexically_relative(dump()).generic_string();
+      hub_.add_file("org/dump", branch, below + path, read_bytes(entry.path()), path.ends_with(".parquet"));
+    }
+  }
+
+  // Of two values of a variable the first counts.
+  Surroundings here(const std::vector<std::string>& environment = {}) const {
+    Surroundings surroundings;
+    surroundings.folder = here_.path();
+    surroundings.environment = environment;
+    for (const std::string& variable :
+         {fmt::format("HF_ENDPOINT={}", hub_.endpoint()), fmt::format("HF_HOME={}", (here_ / "home").string()),
+          fmt::format("HF_HUB_CACHE={}", cache().string()), std::string("HF_TOKEN="), std::string("HF_HUB_OFFLINE="),
+          std::string("no_proxy=127.0.0.1,127.0.0.2")}) {
+      surroundings.environment.push_back(variable);
+    }
+    return surroundings;
+  }
+
+  static std::vector<std::string> hub_words(const std::vector<std::string>& others = {}) {
+    std::vector<std::string> words{"analyze", "--dataset_name", "org/dump", "--output_dir", "out"};
+    words.insert(words.end(), others.begin(), others.end());
+    return words;
+  }
+
+  Outcome from_hub(const std::vector<std::string>& flags = {}, const std::vector<std::string>& environment = {}) const {
+    return run(hub_words(flags), here(environment));
+  }
+  Outcome download(const std::vector<std::string>& flags = {}, const std::vector<std::string>& environment = {}) const {
+    std::vector<std::string> words{"download", "org/dump"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return run(words, here(environment));
+  }
+
+  // What a failed look-up says, without the name of the program.
+  std::string complaint(int code, const Outcome& outcome) const {
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    const std::string line = last_line(outcome.err);
+    EXPECT_TRUE(line.starts_with("attention-plasticity: ")) << outcome.err;
+    return line.substr(std::string("attention-plasticity: ").size());
+  }
+
+  fs::path cache() const { return here_ / "cache"; }
+  fs::path snapshot() { return cache() / "datasets--org--dump/snapshots" / hub_.commit("org/dump", "main"); }
+  std::size_t bytes_sent() const {
+    std::size_t bytes = 0;
+    for (const HubRequest& request : hub_.requests(of_storage)) bytes += request.body_bytes;
+    return bytes;
+  }
+  std::vector<std::string> heads_in_cache() {
+    std::vector<std::string> heads;
+    for (const std::string& name : names_in(snapshot())) {
+      if (fs::exists(snapshot() / name / "data.parquet")) heads.push_back(name);
+    }
+    return heads;
+  }
+
+  LoopbackHub hub_;
+};
+
+TEST_F(ProgramHub, GivesTheSameTablesAsFromDisk) {
+  const Outcome hub = from_hub();
+  ASSERT_EQ(hub.code, 0) << hub.err;
+  EXPECT_NE(hub.err.find("fetching 12 files of org/dump at main (commit " +
+                         hub_.commit("org/dump", "main").substr(0, 12) + "), "),
+            std::string::npos)
+      << hub.err;
+  ASSERT_EQ(analyze({"--output_dir", "disk"}).code, 0);
+  std::size_t tables = 0;
+  for (const std::string& name : names_in(here_ / "disk")) {
+    if (!name.ends_with(".csv")) continue;
+    EXPECT_EQ(read_bytes(here_ / "out" / name), read_bytes(here_ / "disk" / name)) << name;
+    ++tables;
+  }
+  EXPECT_EQ(tables, 5U);
+}
+
+TEST_F(ProgramHub, NamesItsSourceInRunJson) {
+  ASSERT_EQ(from_hub().code, 0);
+  const auto input = nlohmann::json::parse(read_bytes(here_ / "out/run.json")).at("input");
+  EXPECT_EQ(input.at("kind"), "hub");
+  EXPECT_EQ(input.at("repo"), "org/dump");
+  EXPECT_EQ(input.at("revision"), "main");
+  EXPECT_EQ(input.at("commit"), hub_.commit("org/dump", "main"));
+  ASSERT_EQ(input.at("files").size(), 12U);
+  for (const auto& file : input.at("files")) {
+    EXPECT_EQ(file.at("etag"), file_etag(read_bytes(dump() / std::string(file.at("file"))), true));
+  }
+}
+
+TEST_F(ProgramHub, ACompleteSnapshotCostsOneRequest) {
+  ASSERT_EQ(from_hub().code, 0);
+  const std::string tables = read_bytes(here_ / "out/head_metrics.csv");
+  hub_.reset();
+  ASSERT_EQ(from_hub().code, 0);
+  EXPECT_EQ(hub_.requests().size(), 1U);
+  EXPECT_EQ(read_bytes(here_ / "out/head_metrics.csv"), tables);
+}
+
+TEST_F(ProgramHub, OfflineUsesWhatIsCached) {
+  ASSERT_EQ(download().code, 0);
+  hub_.reset();
+  ASSERT_EQ(from_hub({}, {"HF_HUB_OFFLINE=1"}).code, 0);
+  EXPECT_TRUE(hub_.requests().empty());
+}
+
+TEST_F(ProgramHub, AnalysisOfAHeadStartsBeforeTheLastHasArrived) {
+  hub_.inject({HubHost::api, "l01h03q", ""}, stall_after(0), 100);
+  const Surroundings surroundings = here({"HF_HUB_DOWNLOAD_TIMEOUT=30"});
+  RunningProgram program(hub_words({"--no-progress"}), surroundings);
+  program.wait_for("[4/8]");
+  EXPECT_FALSE(fs::exists(snapshot() / "l01h03q/data.parquet"));
+  program.send(SIGINT);
+  const Outcome outcome = program.finish();
+  EXPECT_EQ(outcome.code, 130) << outcome.err;
+  EXPECT_NE(outcome.err.find("[4/8] layer"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(fs::exists(here_ / "out/head_metrics.partial.csv"));
+}
+
+TEST_F(ProgramHub, DownloadFetchesWhatARunNeeds) {
+  const Outcome outcome = download({"--layers", "1", "--q_heads", "0,3"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, snapshot().string() + "\n");
+  EXPECT_EQ(heads_in_cache(), (std::vector<std::string>{"l01h00k", "l01h00q", "l01h01k", "l01h03q"}));
+  EXPECT_NE(outcome.err.find("fetching 4 files of org/dump at main"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("[4/4] "), std::string::npos) << outcome.err;
+  EXPECT_TRUE(fs::exists(snapshot() / "config.json"));
+  const Outcome again = download({"--layers", "1", "--q_heads", "0,3"});
+  EXPECT_EQ(again.out, outcome.out);
+  EXPECT_NE(again.err.find("all files of 2 heads are in the cache already"), std::string::npos) << again.err;
+}
+
+TEST_F(ProgramHub, DryRunFetchesNoHead) {
+  const Outcome outcome = download({"--dry-run", "--layers", "0"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("  l00h03q/data.parquet\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("to fetch: 6 files of org/dump at main (commit "), std::string::npos) << outcome.out;
+  EXPECT_TRUE(hub_.requests(of_storage).empty());
+  const Outcome plan = from_hub({"--dry-run"});
+  EXPECT_NE(plan.out.find("# to fetch: 12 files of org/dump at main"), std::string::npos) << plan.out;
+  EXPECT_TRUE(hub_.requests(of_storage).empty());
+}
+
+TEST_F(ProgramHub, FindsHeadsBelowTheModelFolder) {
+  serve("models", "models/small/");
+  const Outcome outcome = from_hub({"--dataset_revision", "models", "--model_dir", "models/small"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string advice = complaint(3, from_hub({"--dataset_revision", "models"}));
+  EXPECT_NE(advice.find("pass --model_dir models/small"), std::string::npos) << advice;
+}
+
+TEST_F(ProgramHub, ANoteTellsThatTheRootIsTaken) {
+  const Outcome outcome = from_hub({"--model_dir", "small", "--layers", "0"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("org/dump at main has no folder small, but holds heads itself"), std::string::npos)
+      << outcome.err;
+}
+
+TEST_F(ProgramHub, AnInterruptedDownloadGoesOnInTheNextRun) {
+  hub_.set_bytes_per_second(20'000);
+  RunningProgram program({"download", "org/dump"}, here());
+  program.wait_for("[3/12]");
+  program.send(SIGINT);
+  const Outcome outcome = program.finish();
+  EXPECT_EQ(outcome.code, 130) << outcome.err;
+  EXPECT_NE(outcome.err.find("what has arrived stays"), std::string::npos) << outcome.err;
+  hub_.set_bytes_per_second(0);
+  std::uintmax_t kept = 0;
+  for (const std::string& name : names_in(cache() / "datasets--org--dump/blobs")) {
+    kept += fs::file_size(cache() / "datasets--org--dump/blobs" / name);
+  }
+  std::uintmax_t all = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(dump())) {
+    if (entry.path().extension() == ".parquet") all += entry.file_size();
+  }
+  hub_.reset();
+  ASSERT_EQ(download().code, 0);
+  EXPECT_LT(bytes_sent(), all - kept + 10'000) << "what had arrived is not sent again";
+  for (const std::string& name : names_in(cache() / "datasets--org--dump/blobs")) {
+    EXPECT_FALSE(name.ends_with(".incomplete"));
+  }
+}
+
+TEST_F(ProgramHub, ShowsFilesBytesRateAndTimeLeft) {
+  hub_.set_bytes_per_second(20'000);
+  Surroundings surroundings = here();
+  surroundings.terminal_columns = 120;
+  const Outcome outcome = run({"download", "org/dump"}, surroundings);
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("/12 files, "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("KiB/s, 0:0"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(outcome.err.ends_with("\r\x1b[K")) << outcome.err;
+}
+
+TEST_F(ProgramHub, ShowsTheDownloadBehindTheBarOfHeads) {
+  hub_.set_bytes_per_second(20'000);
+  Surroundings surroundings = here();
+  surroundings.terminal_columns = 160;
+  const Outcome outcome = run(hub_words(), surroundings);
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("/8 heads, "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find(" left; "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("/12 files, "), std::string::npos) << outcome.err;
+}
+
+TEST_F(ProgramHub, TellsOfNoSuchDatasetAndNoAccess) {
+  const std::string missing = complaint(4, from_hub({"--dataset_name", "org/nothing"}));
+  EXPECT_NE(missing.find("there is no dataset org/nothing on " + hub_.endpoint()), std::string::npos) << missing;
+  HubRepoOptions options;
+  options.is_private = true;
+  options.token = "hf_right";
+  hub_.set_options("org/dump", options);
+  EXPECT_NE(complaint(4, from_hub()).find("org/dump"), std::string::npos);
+  const std::string wrong = complaint(4, from_hub({}, {"HF_TOKEN=hf_wrong"}));
+  EXPECT_NE(wrong.find("does not accept the token"), std::string::npos) << wrong;
+  EXPECT_EQ(from_hub({}, {"HF_TOKEN=hf_right"}).code, 0);
+}
+
+TEST_F(ProgramHub, TellsWhatToDoAboutAGate) {
+  HubRepoOptions options;
+  options.gated = true;
+  options.token = "hf_right";
+  hub_.set_options("org/dump", options);
+  const std::string gated = complaint(4, from_hub());
+  EXPECT_NE(gated.find("org/dump is gated"), std::string::npos) << gated;
+  EXPECT_NE(gated.find("/datasets/org/dump"), std::string::npos) << gated;
+  EXPECT_EQ(from_hub({}, {"HF_TOKEN=hf_right"}).code, 0);
+}
+
+TEST_F(ProgramHub, ATokenIsNeverShownNorWrittenDown) {
+  HubRepoOptions options;
+  options.is_private = true;
+  options.token = "hf_verysecret";
+  hub_.set_options("org/dump", options);
+  hub_.inject(of_storage, refuse_with(403), 2);
+  fs::create_directories(here_ / "home");
+  write_bytes(here_ / "home/token", "hf_verysecret\n");
+  const Outcome outcome = from_hub({"--max_workers", "1"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ((outcome.out + outcome.err).find("verysecret"), std::string::npos);
+  EXPECT_EQ((outcome.out + outcome.err).find("Signature"), std::string::npos);
+  for (const fs::path& folder : {here_ / "out", cache()}) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.is_regular_file()) EXPECT_EQ(read_bytes(entry.path()).find("verysecret"), std::string::npos);
+    }
+  }
+  for (const HubRequest& request : hub_.requests(of_storage)) EXPECT_FALSE(request.headers.contains("authorization"));
+}
+
+TEST_F(ProgramHub, NamesRevisionsNearAWrongOne) {
+  serve("qwen3-8b", "");
+  const std::string wrong = complaint(3, from_hub({"--dataset_revision", "qwen3-9b"}));
+  EXPECT_NE(wrong.find("qwen3-9b"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("there are qwen3-8b, main"), std::string::npos) << wrong;
+}
+
+TEST_F(ProgramHub, ListsTheBranchesWhenMainHoldsNoHeads) {
+  hub_.add_file("org/many", "main", "README.md", "one branch for each model", false);
+  hub_.add_file("org/many", "qwen3-8b", "l00h00q/data.parquet", "x", false);
+  hub_.add_file("org/many", "llama", "l00h00q/data.parquet", "x", false);
+  const std::string none = complaint(3, from_hub({"--dataset_name", "org/many"}));
+  EXPECT_NE(none.find("org/many at main holds no heads"), std::string::npos) << none;
+  EXPECT_NE(none.find("--dataset_revision with one of llama, qwen3-8b"), std::string::npos) << none;
+}
+
+TEST_F(ProgramHub, RefusesAListingThatLeavesItsFolder) {
+  hub_.add_file("org/dump", "main", "../../../../outside", std::string(20'000, 'x'), true);
+  const std::string escaping = complaint(3, from_hub());
+  EXPECT_NE(escaping.find("leaves the folder"), std::string::npos) << escaping;
+  EXPECT_FALSE(fs::exists(cache()));
+}
+
+TEST_F(ProgramHub, TellsOfOfflineAndNotCached) {
+  const std::string offline = complaint(5, from_hub({}, {"HF_HUB_OFFLINE=1"}));
+  EXPECT_NE(offline.find("HF_HUB_OFFLINE is set, and org/dump at main is not in the cache"), std::string::npos)
+      << offline;
+}
+
+TEST_F(ProgramHub, TellsOfARateLimit) {
+  hub_.inject({HubHost::api, "", ""}, refuse_with(429, {{"Retry-After", "7200"}}), 10);
+  const std::string limit = complaint(5, from_hub());
+  EXPECT_NE(limit.find("rate limit"), std::string::npos) << limit;
+}
+
+TEST_F(ProgramHub, TellsThatTheHubCannotBeReached) {
+  const std::string lost = complaint(5, from_hub({}, {"HF_ENDPOINT=http://127.0.0.1:1"}));
+  EXPECT_NE(lost.find("the Hub cannot be reached"), std::string::npos) << lost;
+}
+
+TEST_F(ProgramHub, AWrongChecksumEndsTheRunAndKeepsFinishedHeads) {
+  hub_.inject({HubHost::storage, file_etag(read_bytes(dump() / "l01h02q/data.parquet"), true), ""}, flip_byte(77), 100);
+  const Outcome outcome = from_hub({"--max_workers", "1"});
+  EXPECT_EQ(outcome.code, 5) << outcome.err;
+  const std::string line = last_line(outcome.err);
+  EXPECT_NE(line.find("l01h02q/data.parquet: its checksum stays wrong"), std::string::npos) << line;
+  EXPECT_TRUE(fs::exists(here_ / "out/head_metrics.partial.csv"));
+  EXPECT_FALSE(fs::exists(here_ / "out/head_metrics.csv"));
+  EXPECT_FALSE(fs::exists(snapshot() / "l01h02q/data.parquet"));
+}
+
+TEST_F(ProgramHub, RidesOutABusyHub) {
+  hub_.inject({HubHost::api, "/revision/", ""}, refuse_with(503));
+  hub_.inject(of_storage, refuse_with(429, {{"Retry-After", "0"}}));
+  hub_.inject(of_storage, drop_after(100), 2);
+  const Outcome outcome = from_hub();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("trying again"), std::string::npos) << outcome.err;
+}
+
+TEST_F(ProgramHub, TellsWhatIsWrongWithAName) {
+  EXPECT_NE(complaint(2, run({"download", "not a name"}, here())).find("must look like org/name"), std::string::npos);
+  EXPECT_NE(complaint(2, run({"download"}, here())).find("download takes one dataset"), std::string::npos);
+  EXPECT_NE(complaint(2, from_hub({}, {"HF_ENDPOINT=nonsense"})).find("HF_ENDPOINT"), std::string::npos);
+}
+
+TEST_F(ProgramHub, DatasetCacheDirMovesTheCache) {
+  ASSERT_EQ(download({"--dataset_cache_dir", "elsewhere"}).code, 0);
+  EXPECT_TRUE(fs::exists(here_ / "elsewhere/datasets--org--dump/refs/main"));
+  EXPECT_FALSE(fs::exists(cache()));
+}
+
+TEST_F(ProgramHub, WithoutLinksFilesAreCopies) {
+  ASSERT_EQ(from_hub({}, {"HF_HUB_DISABLE_SYMLINKS=1"}).code, 0);
+  EXPECT_FALSE(fs::is_symlink(snapshot() / "l00h00q/data.parquet"));
+  hub_.reset();
+  ASSERT_EQ(from_hub().code, 0);
+  EXPECT_EQ(hub_.requests().size(), 1U);
+}
+
+TEST_F(ProgramHub, ARotationThatDoesNotFitIsToldBeforeAnyHeadIsDone) {
+  const Outcome outcome = from_hub({"--rope_theta", "10000", "--rope_dim", "64"});
+  EXPECT_EQ(outcome.code, 2) << outcome.err;
+  EXPECT_NE(last_line(outcome.err).find("64 components are to be turned"), std::string::npos) << outcome.err;
+}
+
+}  // namespace
+}  // namespace attention_plasticity

@@ -4,6 +4,7 @@
 #   tools/setup.sh          compiler, libraries, Arrow, Node: enough for `make build`, `make run`, `make test`
 #   tools/setup.sh check    also the formatter, the linter and the browser of `make check`
 #   tools/setup.sh fresh    also debootstrap, for `make fresh`
+#   tools/setup.sh bench    also Google Benchmark, valgrind, NumPy, SciPy and pandas, for `make bench` and `make bench-check`
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +16,8 @@ case "${1:-build}" in
   build) ;;
   check) requirements+=(check); packages+=(chromium) ;;
   fresh) packages+=(debootstrap) ;;
-  *) echo "usage: tools/setup.sh [build|check|fresh]" >&2; exit 2 ;;
+  bench) requirements+=(bench); packages+=(libbenchmark-dev valgrind) ;;
+  *) echo "usage: tools/setup.sh [build|check|fresh|bench]" >&2; exit 2 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }

@@ -1,5 +1,5 @@
-"""Measures `analyze` on synthetic dumps against merely reading them, and against NumPy: tools/bench.sh [--dumps usual,wide]
-[--rounds N] [--no-numpy] [--no-stages]. docs/performance.md says what the columns mean."""
+"""Measures `analyze` on synthetic dumps against merely reading them, and against NumPy. tools/bench.sh builds what it
+needs and starts it; docs/performance.md says what the columns mean."""
 
 import argparse
 import json
@@ -54,21 +54,24 @@ def numpy_costs(dump, folder):
 def check_numpy(dump):
     """The two programs must have computed the same."""
     for processes in (1, 2):
+        out = FOLDER / "out"
         measure.run([ROOT / ".venv/bin/python", ROOT / "bench/against_python/check.py",
-                     FOLDER / "out" / f"{dump.name}-numpy-{processes}", FOLDER / "out" / f"{dump.name}-compat-{processes}"])
+                     out / f"{dump.name}-numpy-{processes}", out / f"{dump.name}-compat-{processes}"])
 
 
 def print_costs(dump, costs):
     by_key = {(cost.run, cost.workers): cost for cost in costs}
     say(f"\n{dump}\n")
-    say(f"  {'run':<28} {'workers':>7} {'seconds':>9} {'spread':>7} {'peak MiB':>9} {'of the floor':>13} {'2 against 1':>12}")
+    say(f"  {'run':<28} {'workers':>7} {'seconds':>9} {'spread':>7} {'CPU s':>8} {'peak MiB':>9} "
+        f"{'of the floor':>13} {'in CPU':>8} {'2 against 1':>12}")
     for cost in sorted(costs, key=lambda cost: list(NAMES).index(cost.run)):
-        floor = by_key[("floor", cost.workers)].best
-        ratio = f"{cost.best / floor:.1f}x" if cost.run in RUNS else ""
+        floor = by_key[("floor", cost.workers)]
+        ratio = f"{cost.best / floor.best:.1f}x" if cost.run in RUNS else ""
+        cpu_ratio = f"{cost.best_cpu / floor.best_cpu:.1f}x" if cost.run in RUNS else ""
         one = by_key.get((cost.run, 1))
         gain = f"{one.best / cost.best:.2f}x" if cost.workers == 2 and one else ""
-        say(f"  {NAMES[cost.run]:<28} {cost.workers:>7} {cost.best:>9.3f} {cost.spread:>6.0%} "
-            f"{cost.peak_bytes / 2**20:>9.0f} {ratio:>13} {gain:>12}")
+        say(f"  {NAMES[cost.run]:<28} {cost.workers:>7} {cost.best:>9.3f} {cost.spread:>7.0%} "
+            f"{cost.best_cpu:>8.3f} {cost.peak_bytes / 2**20:>9.0f} {ratio:>13} {cpu_ratio:>8} {gain:>12}".rstrip())
     numpy = by_key.get(("numpy", 1))
     if numpy:
         faster = ", ".join(f"{by_key['numpy', w].best / by_key['compat', w].best:.0f}x with {w}" for w in (1, 2))
@@ -111,7 +114,9 @@ def measure_dump(dump, arguments):
     folder = dumps.make(dump, PROGRAM, FOLDER / "dumps")
     costs = costs_of(dump, folder)
     measure.run(costs[0].command)  # from now on the files are in memory
-    measure.interleave(costs, arguments.rounds, arguments.seconds)
+    floors = {cost.workers: cost for cost in costs if cost.run == "floor"}
+    in_turn = [cost for run in costs if run.run != "floor" for cost in (floors[run.workers], run)]
+    measure.interleave(in_turn, arguments.rounds, arguments.seconds)
     if dump.name == "usual" and arguments.numpy:
         numpy = numpy_costs(dump, folder)
         measure.interleave(numpy, 1, 0)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ALLOWED = 1.10
-HEADER = """# Instructions of each kernel of bench/kernel_table.cc on 2,800 rows of 64 components, counted by callgrind with AVX2.
+HEADER = """# Instructions of each kernel of bench/kernel_table.cc on 2,800 rows of 64 components, by callgrind, with AVX2.
 # `make bench-check` fails when one grows by more than 10 %; `tools/bench_check.sh --update` writes this file anew.
 """
 

@@ -25,6 +25,11 @@ class Cost:
         return min(self.seconds)
 
     @property
+    def best_cpu(self):
+        """Of all threads together; a busy machine stretches it far less than `best`."""
+        return min(self.cpu_seconds)
+
+    @property
     def spread(self):
         """How much longer the slowest took than the fastest."""
         return max(self.seconds) / self.best - 1
@@ -37,7 +42,8 @@ class Cost:
 
     def as_json(self):
         return {"run": self.run, "workers": self.workers, "seconds": self.seconds, "best": self.best,
-                "spread": self.spread, "cpu_seconds": self.cpu_seconds, "peak_bytes": self.peak_bytes}
+                "spread": self.spread, "cpu_seconds": self.cpu_seconds, "best_cpu": self.best_cpu,
+                "peak_bytes": self.peak_bytes}
 
 
 def run(command):
@@ -60,8 +66,8 @@ def run(command):
 
 
 def interleave(costs, rounds, least_seconds):
-    """Measures all of them in turn, so that a slow spell of the machine falls on each; at least `rounds` times, and
-    more often where a round takes little."""
+    """Measures all of them in turn, each as often as it is listed, so that a slow spell of the machine falls on each; at
+    least `rounds` times, and more often where a round takes little."""
     begin = time.perf_counter()
     done = 0
     while done < rounds or (done < MOST_ROUNDS and time.perf_counter() - begin < least_seconds):

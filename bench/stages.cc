@@ -1,4 +1,4 @@
-// Where the time of a head goes: seconds of one thread in each stage, over heads of a dump.
+// Where the time of a head goes: processor seconds of each stage in one thread, over some heads of a dump.
 //
 //   stages DUMP HEADS REPETITIONS     of the first so many heads
 //
@@ -10,9 +10,9 @@
 // One JSON object on standard output: {"heads": 3, "stages": [{"stage": ..., "run": ..., "seconds": ...}, ...]}.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <limits>
 #include <map>
@@ -91,11 +91,11 @@ class Clock {
  public:
   template <class Work>
   void time(std::size_t head, Step step, Work&& work) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     work();
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    const double taken = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     double& best = best_.try_emplace({step, head}, std::numeric_limits<double>::infinity()).first->second;
-    best = std::min(best, taken.count());
+    best = std::min(best, taken);
   }
 
   /// Of all heads together.

@@ -31,6 +31,10 @@ class Target:
         return {"what": self.what, "value": self.value, "limit": self.limit, "at_most": self.at_most, "met": self.met}
 
 
+def spelled(workers):
+    return "1 worker" if workers == 1 else f"{workers} workers"
+
+
 def targets(measured):
     """`measured` maps (dump, run, workers) to its cost; what was not measured has no target."""
     found = []
@@ -46,11 +50,11 @@ def targets(measured):
             for workers in (1, 2):
                 spent, floor = seconds(dump, run, workers), seconds(dump, "floor", workers)
                 if spent and floor:
-                    add(f"{dump}: {run}, {workers} workers, of the floor", spent / floor, limit, True)
+                    add(f"{dump}: {run}, {spelled(workers)}, of the floor", spent / floor, limit, True)
     for workers in (1, 2):
         spent, numpy = seconds("usual", "compat", workers), seconds("usual", "numpy", workers)
         if spent and numpy:
-            add(f"usual: compat, {workers} workers, faster than NumPy", numpy / spent, FASTER_THAN_NUMPY, False)
+            add(f"usual: compat, {spelled(workers)}, faster than NumPy", numpy / spent, FASTER_THAN_NUMPY, False)
     for dump in MEASURED_ON:
         for run in OF_THE_FLOOR:
             one, two = seconds(dump, run, 1), seconds(dump, run, 2)

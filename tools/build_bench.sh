@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build
 # The option stays in the build folder's cache.
-cmake --preset release -DAP_BUILD_BENCH=ON >build/bench_configure.log 2>&1 ||
-  { tail -n 20 build/bench_configure.log >&2; echo "bench: failed; the whole log is build/bench_configure.log" >&2; exit 1; }
+log=build/bench_configure.log
+cmake --preset release -DAP_BUILD_BENCH=ON >"$log" 2>&1 ||
+  { tail -n 20 "$log" >&2; echo "bench: failed; the whole log is $log" >&2; exit 1; }
 tools/build.sh release bench_programs

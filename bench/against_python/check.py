@@ -21,6 +21,11 @@ def tolerances(column):
 
 def compare(name, ours, theirs):
     keys = [key for key in KEYS if key in ours]
+    theirs = theirs.merge(ours[KEYS[:3]].drop_duplicates())
+    if set(ours.columns) != set(theirs.columns):
+        sys.exit(f"{name}: columns differ: {sorted(set(ours.columns) ^ set(theirs.columns))}")
+    if len(ours) != len(theirs):
+        sys.exit(f"{name}: {len(ours)} rows here, {len(theirs)} there")
     both = ours.merge(theirs, on=keys, how="left", suffixes=("", "_theirs"), validate="one_to_one")
     for column in ours.columns.difference(keys):
         a, b = both[column].to_numpy(dtype=float), both[column + "_theirs"].to_numpy(dtype=float)
@@ -28,17 +33,16 @@ def compare(name, ours, theirs):
         wrong = ~np.isclose(a, b, rtol=relative, atol=absolute, equal_nan=True)
         if wrong.any():
             row = both.loc[wrong].iloc[0]
-            sys.exit(f"{name}: {column} differs in {wrong.sum()} rows, first at {dict(row[keys].astype(int))}: "
-                     f"{row[column]!r} here, {row[column + '_theirs']!r} there")
-    if set(ours.columns) != set(theirs.columns):
-        sys.exit(f"{name}: columns differ: {sorted(set(ours.columns) ^ set(theirs.columns))}")
+            place = ", ".join(f"{key} {int(row[key])}" for key in keys)
+            sys.exit(f"{name}: {column} differs in {wrong.sum()} rows, first at {place}: "
+                     f"{row[column]} here, {row[column + '_theirs']} there")
     print(f"{name}: {len(ours)} rows agree")
 
 
 def main():
     ours, theirs = map(Path, sys.argv[1:])
-    for file in sorted(ours.glob("*.csv")):
-        compare(file.name, pd.read_csv(file), pd.read_csv(theirs / file.name))
+    for name in ("head_metrics.csv", "head_bucket_plasticity.csv", "head_component_weights.csv"):
+        compare(name, pd.read_csv(ours / name), pd.read_csv(theirs / name))
 
 
 if __name__ == "__main__":

@@ -58,7 +58,8 @@ def main():
             results = pool.starmap(analyse_head, wanted, chunksize=1)
     arguments.out.mkdir(parents=True, exist_ok=True)
     for (name, columns), of_heads in zip(TABLES.items(), zip(*results)):
-        pd.DataFrame([row for rows in of_heads for row in rows], columns=columns).to_csv(arguments.out / name, index=False)
+        rows = [row for of_head in of_heads for row in of_head]
+        pd.DataFrame(rows, columns=columns).to_csv(arguments.out / name, index=False)
 
 
 if __name__ == "__main__":

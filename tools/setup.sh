@@ -4,7 +4,7 @@
 #   tools/setup.sh          compiler, libraries, Arrow, Node: enough for `make build`, `make run`, `make test`
 #   tools/setup.sh check    also the formatter, the linter and the browser of `make check`
 #   tools/setup.sh fresh    also debootstrap, for `make fresh`
-#   tools/setup.sh bench    also Google Benchmark, valgrind, NumPy, SciPy and pandas, for `make bench` and `make bench-check`
+#   tools/setup.sh bench    also Google Benchmark, valgrind, NumPy, SciPy, pandas, for `make bench` and `bench-check`
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -3,7 +3,7 @@
 program := build/release/attention-plasticity
 jobs := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: run build test check format fuzz fresh sample-results clean help
+.PHONY: run build test check format fuzz fresh sample-results bench bench-check clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,8 @@ help:
 	@echo "make check           tests under sanitizers, clang-tidy, formatting"
 	@echo "make fuzz            feed the parsers of what the Hub answers with broken answers, for ten minutes"
 	@echo "make fresh           prove set-up, run and test in a bare Debian 12"
+	@echo "make bench           measure speed and memory on synthetic dumps, against the targets"
+	@echo "make bench-check     fail when a kernel takes 10 % more instructions than before"
 	@echo "make format          format the sources"
 	@echo "make sample-results  write results/ anew"
 
@@ -49,6 +51,14 @@ fuzz:
 fresh:
 	@tools/setup.sh fresh
 	@tools/fresh.sh
+
+bench:
+	@tools/setup.sh bench
+	@tools/bench.sh
+
+bench-check:
+	@tools/setup.sh bench
+	@tools/bench_check.sh
 
 sample-results: build
 	$(program) analyze --config configs/example-smollm2-135m.yaml --output_dir results/smollm2-135m --quiet

@@ -6,6 +6,7 @@
 #   tools/setup.sh check    also the formatter, the linter and the browser of `make check`
 #   tools/setup.sh fuzz     also clang with libFuzzer, for `make fuzz`
 #   tools/setup.sh fresh    also debootstrap, for `make fresh`
+#   tools/setup.sh bench    also Google Benchmark, valgrind, NumPy, SciPy, pandas, for `make bench` and `bench-check`
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +20,8 @@ case "${1:-build}" in
   check) requirements+=(hub_test check); packages+=(chromium) ;;
   fuzz) packages+=(clang-14 libclang-rt-14-dev) ;;
   fresh) packages+=(debootstrap) ;;
-  *) echo "usage: tools/setup.sh [build|test|check|fuzz|fresh]" >&2; exit 2 ;;
+  bench) requirements+=(bench); packages+=(libbenchmark-dev valgrind) ;;
+  *) echo "usage: tools/setup.sh [build|test|check|fuzz|fresh|bench]" >&2; exit 2 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }

@@ -1,0 +1,254 @@
+#include "kernel_table.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "attention_plasticity/analysis/example_groups.h"
+#include "attention_plasticity/analysis/head_analysis.h"
+#include "attention_plasticity/analysis/query_statistics.h"
+#include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/dump/head_file_writer.h"
+#include "attention_plasticity/plasticity/cells.h"
+#include "attention_plasticity/plasticity/exact.h"
+#include "attention_plasticity/plasticity/grouped_queries.h"
+#include "attention_plasticity/plasticity/key_buckets.h"
+#include "attention_plasticity/plasticity/key_pairs.h"
+#include "attention_plasticity/plasticity/triples.h"
+#include "attention_plasticity/plasticity/win_probability.h"
+#include "attention_plasticity/stats/householder.h"
+#include "attention_plasticity/stats/kolmogorov.h"
+#include "attention_plasticity/stats/line_fit.h"
+#include "attention_plasticity/stats/normal.h"
+#include "attention_plasticity/synth/generated_rows.h"
+#include "attention_plasticity/synth/options.h"
+
+namespace {
+
+namespace ap = attention_plasticity;
+
+/// A head file that is removed when the last kernel that reads it goes.
+struct TemporaryHeadFile {
+  std::filesystem::path path;
+
+  explicit TemporaryHeadFile(const ap::HeadRows& rows)
+      : path(std::filesystem::temp_directory_path() / ("kernel_table." + std::to_string(getpid()) + ".parquet")) {
+    ap::write_head_file(path, rows);
+  }
+  TemporaryHeadFile(const TemporaryHeadFile&) = delete;
+  TemporaryHeadFile& operator=(const TemporaryHeadFile&) = delete;
+  ~TemporaryHeadFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
+
+/// One head and what the stages of its analysis hand to each other.
+struct Head {
+  ap::HeadRows queries;
+  ap::HeadRows keys;
+  ap::Rotation rotation;
+  ap::Matrix vectors;              // queries in double
+  std::vector<double> slope;       // of their lines
+  std::vector<double> component0;  // standardised
+  std::vector<std::size_t> query_group;
+  std::size_t groups = 0;
+  ap::GroupedRows one_group;
+  ap::GroupedRows by_group;
+  ap::RotatedQueries without_groups;
+  ap::RotatedQueries with_groups;
+  ap::KeyBuckets key_buckets;
+  std::vector<ap::CellPairs> first_cells;  // of the last query bucket
+};
+
+std::vector<double> standardised_component(const ap::Matrix& vectors, std::size_t component) {
+  std::vector<double> values(vectors.rows());
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) sum += values[i] = vectors.row(i)[component];
+  double squares = 0;
+  for (double& value : values) {
+    value -= sum / static_cast<double>(values.size());
+    squares += value * value;
+  }
+  for (double& value : values) value /= std::sqrt(squares / static_cast<double>(values.size() - 1));
+  return values;
+}
+
+/// Draws the cells of each query bucket as the analysis does, unrotated: a rotation changes no time but its own.
+class CellDrawer {
+ public:
+  explicit CellDrawer(const Head& head)
+      : head_(head), sampler_(head.keys, head.key_buckets), generator_(ap::GeneratorSeed{0}) {}
+
+  std::vector<ap::CellPairs> operator()(std::int64_t query_bucket, double mean_position) {
+    std::vector<ap::CellPairs> cells;
+    for (const std::int64_t key_bucket : ap::visible_key_buckets(head_.key_buckets, query_bucket, mean_position,
+                                                                 std::nullopt, ap::WindowUnit::tokens)) {
+      const std::vector<ap::KeyPair> pairs = sampler_.draw(key_bucket, 256, generator_);
+      ap::CellPairs cell{key_bucket, ap::Matrix(head_.keys.width, pairs.size()), {}};
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const auto first = head_.keys.row(pairs[i].first);
+        const auto second = head_.keys.row(pairs[i].second);
+        for (std::size_t c = 0; c < head_.keys.width; ++c) {
+          cell.differences.row(c)[i] = static_cast<double>(first[c]) - static_cast<double>(second[c]);
+        }
+        // Queries and keys of a synthetic head stand by example alike.
+        cell.group.push_back(head_.query_group[pairs[i].first]);
+      }
+      cells.push_back(std::move(cell));
+    }
+    return cells;
+  }
+
+ private:
+  const Head& head_;
+  ap::BucketPairSampler sampler_;
+  ap::NumpyGenerator generator_;
+};
+
+ap::SynthOptions synth_options(std::size_t rows, std::size_t dim) {
+  ap::SynthOptions options;
+  options.layers = 1;
+  options.q_heads = 1;
+  options.k_heads = 1;
+  options.rows = rows;
+  options.dim = dim;
+  options.examples = 64;
+  options.tails = ap::Tails::heavy;
+  options.bfloat16 = true;
+  options.rope_theta = 10000.0;
+  options.truth_pairs = 0;
+  return options;
+}
+
+std::shared_ptr<const Head> make_head(std::size_t rows, std::size_t dim) {
+  auto head = std::make_shared<Head>();
+  const ap::SynthOptions options = synth_options(rows, dim);
+  head->queries = ap::generate_rows(options, ap::Side::query, {0, 0});
+  head->keys = ap::generate_rows(options, ap::Side::key, {0, 0});
+  head->rotation = *ap::make_rotation(options);
+  head->vectors = ap::Matrix(rows, dim);
+  std::copy(head->queries.vectors.begin(), head->queries.vectors.end(), head->vectors.data());
+  ap::LineMoments moments(dim);
+  for (std::size_t i = 0; i < rows; ++i) moments.add(head->queries.position[i], head->vectors.row(i));
+  head->slope = moments.finish().slope;
+  head->component0 = standardised_component(head->vectors, 0);
+  const ap::ExampleGroups groups(ap::distinct_examples(head->queries.example, head->keys.example));
+  head->groups = groups.count();
+  head->query_group = groups.of(head->queries.example);
+  head->one_group.resize(1);
+  head->by_group.resize(head->groups);
+  for (std::size_t i = 0; i < rows; ++i) {
+    head->one_group[0].push_back(i);
+    head->by_group[head->query_group[i]].push_back(i);
+  }
+  head->without_groups = {head->vectors, head->queries.bucket, head->queries.position, {}, 0};
+  head->with_groups = {head->vectors, head->queries.bucket, head->queries.position, head->query_group, head->groups};
+  head->key_buckets = ap::group_by_bucket(head->keys);
+  head->first_cells = CellDrawer(*head)(static_cast<std::int64_t>(options.buckets - 1), 0.0);
+  return head;
+}
+
+double sum(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+double pooled(const Head& head, bool jackknife) {
+  return ap::measure_plasticity(jackknife ? head.with_groups : head.without_groups, CellDrawer(head),
+                                ap::Method::positional, ap::Weighting::queries)
+      .overall;
+}
+
+double exact(const Head& head, bool jackknife, std::size_t empirical_queries) {
+  ap::ExactSettings settings;
+  settings.rotation = head.rotation;
+  settings.empirical_queries = empirical_queries;
+  return ap::measure_exact_plasticity(
+             head.queries, head.keys, settings,
+             jackknife ? std::span<const std::size_t>(head.query_group) : std::span<const std::size_t>(),
+             jackknife ? head.groups : 0, ap::NumpyGenerator(ap::GeneratorSeed{1}))
+      .overall;
+}
+
+double projected(const Head& head, const ap::GroupedRows& groups) {
+  const ap::GroupedScatter scatter(head.vectors, groups, 0);
+  return sum(scatter.project(head.first_cells.front().differences).moments().variance);
+}
+
+}  // namespace
+
+std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
+  const std::shared_ptr<const Head> head = make_head(rows, dim);
+  const auto file = std::make_shared<const TemporaryHeadFile>(head->queries);
+  std::vector<Kernel> kernels;
+  kernels.push_back(
+      {"read_head_file", [file] { return ap::read_head_file(file->path, ap::Side::query).rows.position[0]; }});
+  kernels.push_back({"prepare_keys", [head] { return sum(ap::prepare_keys(head->keys, {}).orientation); }});
+  kernels.push_back({"line_moments", [head, dim] {
+                       ap::LineMoments moments(dim);
+                       for (std::size_t i = 0; i < head->queries.size(); ++i) {
+                         moments.add(head->queries.position[i], head->vectors.row(i));
+                       }
+                       return sum(moments.finish().slope);
+                     }});
+  kernels.push_back({"scalar_predictability", [head] {
+                       return ap::scalar_predictability(head->queries.position, head->vectors, head->slope).r_squared;
+                     }});
+  kernels.push_back({"householder", [head, x = head->vectors]() mutable {
+                       const ap::Householder reflection(head->slope);
+                       for (std::size_t i = 0; i < x.rows(); ++i) reflection.apply(x.row(i));
+                       return x.row(0)[0];
+                     }});
+  kernels.push_back(
+      {"noise_normality", [head] { return ap::noise_normality(head->vectors, 64, 0.01, 0).median_ks_p; }});
+  kernels.push_back({"kolmogorov_distance", [head, values = std::vector<double>()]() mutable {
+                       values = head->component0;
+                       return ap::kolmogorov_distance_from_normal(values);
+                     }});
+  kernels.push_back({"kolmogorov_survival", [n = rows] {
+                       double survival = 0;
+                       for (const double z : {0.3, 0.6, 0.9, 1.2, 1.8, 2.5, 4.0}) {
+                         survival += ap::kolmogorov_survival(n, z / std::sqrt(static_cast<double>(n)));
+                       }
+                       return survival;
+                     }});
+  kernels.push_back({"normal_cdf", [head] {
+                       double cdf = 0;
+                       for (const double z : head->component0) cdf += ap::normal_cdf(z);
+                       return cdf;
+                     }});
+  kernels.push_back({"plasticity_of_z", [head] {
+                       double plasticity = 0;
+                       for (const double z : head->component0) plasticity += ap::plasticity_of_z(z);
+                       return plasticity;
+                     }});
+  kernels.push_back({"covariance", [head] { return projected(*head, head->one_group); }});
+  kernels.push_back({"covariance_by_group", [head] { return projected(*head, head->by_group); }});
+  kernels.push_back({"draw_key_pairs", [head] {
+                       CellDrawer drawer(*head);
+                       return drawer(15, 0.0).back().differences.row(0)[0];
+                     }});
+  kernels.push_back({"pooled_plasticity", [head] { return pooled(*head, false); }});
+  kernels.push_back({"pooled_plasticity_with_error", [head] { return pooled(*head, true); }});
+  kernels.push_back({"rotation_turn", [head, x = head->vectors]() mutable {
+                       for (std::size_t i = 0; i < x.rows(); ++i) {
+                         head->rotation.turn(x.row(i), -head->queries.position[i]);
+                       }
+                       return x.row(0)[0];
+                     }});
+  kernels.push_back({"draw_triples", [head] {
+                       ap::NumpyGenerator generator(ap::GeneratorSeed{1});
+                       const auto triples =
+                           ap::draw_triples(head->queries, head->keys, ap::WindowUnit::tokens, 4096, generator);
+                       return static_cast<double>(triples.back().first);
+                     }});
+  kernels.push_back({"exact_plasticity", [head] { return exact(*head, false, 0); }});
+  kernels.push_back({"exact_plasticity_with_count", [head] { return exact(*head, false, 1024); }});
+  kernels.push_back({"exact_plasticity_with_error", [head] { return exact(*head, true, 0); }});
+  return kernels;
+}

@@ -1,0 +1,171 @@
+// Where the time of a head goes: processor seconds of each stage in one thread, over some heads of a dump.
+//
+//   stages DUMP HEADS REPETITIONS     of the first so many heads
+//
+// Reading and preparing the keys are functions of the library and timed as such. The stages of `analyze_head` are told
+// apart by its options: a stage costs what turning it on adds, so that the figures follow the library however it is
+// arranged inside. Each time is the best of the repetitions, which go round all heads and options in turn.
+// A run does the stages of its kind and those of the kinds before it: compat, default, everything.
+//
+// One JSON object on standard output: {"heads": 3, "stages": [{"stage": ..., "run": ..., "seconds": ...}, ...]}.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attention_plasticity/analysis/head_analysis.h"
+#include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/run/plan.h"
+
+namespace {
+
+namespace ap = attention_plasticity;
+
+/// What is timed: three functions, and `analyze_head` with more and more of its options on.
+enum class Step {
+  read_keys,
+  prepare_keys,
+  read_queries,
+  lines,             // all off that can be
+  tests,             // Kolmogorov-Smirnov tests on
+  pairs,             // and all key pairs, with a model that has no covariance
+  pooled,            // and the default model
+  exact,             // and position-exact plasticity
+  counted,           // and its model-free check
+  pooled_jackknife,  // `pooled` with standard errors
+  everything,        // `counted` with standard errors
+};
+
+struct Stage {
+  const char* name;
+  const char* run;          ///< the first kind of run that does it
+  std::vector<Step> of;     ///< costs these steps
+  std::vector<Step> above;  ///< less these
+};
+
+std::vector<Stage> all_stages() {
+  return {
+      {"read keys", "compat", {Step::read_keys}, {}},
+      {"prepare keys", "compat", {Step::prepare_keys}, {}},
+      {"read queries", "compat", {Step::read_queries}, {}},
+      {"lines on position, rotation, shape", "compat", {Step::lines}, {}},
+      {"Kolmogorov-Smirnov tests", "compat", {Step::tests}, {Step::lines}},
+      {"pooled: pairs, diagonal model", "compat", {Step::pairs}, {Step::tests}},
+      {"pooled: covariances", "default", {Step::pooled}, {Step::pairs}},
+      {"position-exact", "default", {Step::exact}, {Step::pooled}},
+      {"position-exact: model-free count", "default", {Step::counted}, {Step::exact}},
+      {"pooled: jackknife", "everything", {Step::pooled_jackknife}, {Step::pooled}},
+      {"position-exact: jackknife",
+       "everything",
+       {Step::everything, Step::pooled},
+       {Step::pooled_jackknife, Step::counted}},
+  };
+}
+
+constexpr Step analyses[]{
+    Step::lines,     Step::tests, Step::pairs, Step::pooled, Step::exact, Step::counted, Step::pooled_jackknife,
+    Step::everything};
+
+ap::AnalysisOptions options_of(Step step) {
+  ap::AnalysisOptions options;
+  const bool with_exact = step == Step::exact || step == Step::counted || step == Step::everything;
+  options.standard_errors = step == Step::pooled_jackknife || step == Step::everything;
+  if (!with_exact) options.num_triples = 0;
+  if (step == Step::exact) options.empirical_queries = 0;
+  if (step < Step::pooled) options.method = ap::Method::diagonal;
+  if (step < Step::pairs) options.num_pairs_per_bucket = 1;
+  if (step < Step::tests) options.normality_max_dims = 0;
+  return options;
+}
+
+/// The best time of each step of each head so far.
+class Clock {
+ public:
+  template <class Work>
+  void time(std::size_t head, Step step, Work&& work) {
+    const std::clock_t start = std::clock();
+    work();
+    const double taken = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    double& best = best_.try_emplace({step, head}, std::numeric_limits<double>::infinity()).first->second;
+    best = std::min(best, taken);
+  }
+
+  /// Of all heads together.
+  double seconds(Step step) const {
+    double sum = 0;
+    for (const auto& [key, best] : best_) sum += key.first == step ? best : 0.0;
+    return sum;
+  }
+
+ private:
+  std::map<std::pair<Step, std::size_t>, double> best_;
+};
+
+void time_heads(const ap::RunPlan& plan, std::size_t heads, Clock& clock) {
+  std::optional<ap::PreparedKeys> keys;
+  for (std::size_t head = 0; head < heads; ++head) {
+    const ap::HeadTask& task = plan.tasks[head];
+    if (head == 0 || task.key_file != plan.tasks[head - 1].key_file) {
+      ap::HeadRows rows;
+      clock.time(head, Step::read_keys, [&] { rows = ap::read_head_file(task.key_file, ap::Side::key).rows; });
+      clock.time(head, Step::prepare_keys, [&] { keys = ap::prepare_keys(std::move(rows), ap::AnalysisOptions{}); });
+    }
+    ap::HeadRows queries;
+    clock.time(head, Step::read_queries, [&] { queries = ap::read_head_file(task.query_file, ap::Side::query).rows; });
+    std::optional<ap::LayerRotation> layer;
+    if (plan.rotation) layer = plan.rotation->layer(task.head.layer, queries.width);
+    for (const Step step : analyses) {
+      ap::HeadRows copy = queries;
+      clock.time(head, step, [&] {
+        ap::analyze_head(task.head, std::move(copy), *keys, options_of(step),
+                         {.rotation = layer ? &layer->rotation : nullptr});
+      });
+    }
+  }
+}
+
+void print(const Clock& clock, std::size_t heads) {
+  std::printf("{\"heads\": %zu, \"stages\": [", heads);
+  const char* separator = "";
+  for (const Stage& stage : all_stages()) {
+    double seconds = 0;
+    for (const Step step : stage.of) seconds += clock.seconds(step);
+    for (const Step step : stage.above) seconds -= clock.seconds(step);
+    // A difference of two noisy times may fall below 0.
+    std::printf("%s\n  {\"stage\": \"%s\", \"run\": \"%s\", \"seconds\": %.6f}", separator, stage.name, stage.run,
+                std::max(0.0, seconds));
+    separator = ",";
+  }
+  std::printf("]}\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int most_heads = argc == 4 ? std::atoi(argv[2]) : 0;
+  const int repetitions = argc == 4 ? std::atoi(argv[3]) : 0;
+  if (most_heads < 1 || repetitions < 1) {
+    std::fprintf(stderr, "usage: stages DUMP HEADS REPETITIONS\n");
+    return 2;
+  }
+  try {
+    ap::RunConfig config;
+    config.dataset_local_root = argv[1];
+    const ap::RunPlan plan = ap::make_plan(config);
+    const std::size_t heads = std::min(plan.tasks.size(), static_cast<std::size_t>(most_heads));
+    Clock clock;
+    for (int repetition = 0; repetition < repetitions; ++repetition) time_heads(plan, heads, clock);
+    print(clock, heads);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "stages: %s\n", error.what());
+    return 1;
+  }
+}

@@ -24,10 +24,10 @@ class ProgramHub : public ProgramTest {
  protected:
   ProgramHub() { serve("main", ""); }
 
-  void serve(const std::string& branch, const std::string& below) {
-    for (const auto& entry : fs::recursive_directory_iterator(dump())) {
+  void serve(const std::string& branch, const std::string& below, const fs::path& folder = dump()) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       if (!entry.is_regular_file()) continue;
-      const std::string path = entry.path().lexically_relative(dump()).generic_string();
+      const std::string path = entry.path().lexically_relative(folder).generic_string();
       hub_.add_file("org/dump", branch, below + path, read_bytes(entry.path()), path.ends_with(".parquet"));
     }
   }
@@ -103,6 +103,21 @@ TEST_F(ProgramHub, GivesTheSameTablesAsFromDisk) {
     ++tables;
   }
   EXPECT_EQ(tables, 5U);
+}
+
+// Which factors turn the vectors depends on the largest position of the dump.
+TEST_F(ProgramHub, WaitsForAllHeadsWhereTheRotationDependsOnTheLength) {
+  fs::copy(dump(), here_ / "longrope", fs::copy_options::recursive);
+  write_bytes(here_ / "longrope/config.json",
+              R"({"model_type": "phi3", "num_hidden_layers": 2, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "hidden_size": 32, "rope_theta": 10000.0, "max_position_embeddings": 4096,
+      "original_max_position_embeddings": 16, "rope_scaling": {"type": "longrope",
+      "short_factor": [1.0, 1.0, 1.0, 1.0], "long_factor": [4.0, 8.0, 16.0, 32.0]}})");
+  serve("longrope", "", here_ / "longrope");
+  const Outcome hub = from_hub({"--dataset_revision", "longrope", "--max_workers", "1"});
+  ASSERT_EQ(hub.code, 0) << hub.err;
+  ASSERT_EQ(run(analyze_words("longrope", {"--output_dir", "disk"})).code, 0);
+  EXPECT_EQ(read_bytes(here_ / "out/head_metrics.csv"), read_bytes(here_ / "disk/head_metrics.csv"));
 }
 
 TEST_F(ProgramHub, NamesItsSourceInRunJson) {

@@ -21,7 +21,7 @@ using std::chrono::seconds;
 
 constexpr int most_redirects = 10;
 constexpr int most_unanswered = 3;  // a Hub that is busy says so; one that says nothing is not worth a long wait
-constexpr std::size_t largest_api_answer = 256U << 20U;
+constexpr std::size_t largest_api_answer = 64U << 20U;
 constexpr milliseconds longest_pause{30'000};
 constexpr seconds longest_wait_granted{600};  // the Hub counts requests over five minutes
 

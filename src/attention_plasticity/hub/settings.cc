@@ -36,11 +36,8 @@ class Variables {
   }
 
   bool is_true(std::initializer_list<const char*> names) const {
-    std::string word = first_of(names).value_or("");
-    for (char& c : word) {
-      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    }
-    return word == "1" || word == "ON" || word == "YES" || word == "TRUE";
+    const std::string word = lower_case(first_of(names).value_or(""));
+    return word == "1" || word == "on" || word == "yes" || word == "true";
   }
 
   // With `~` and variables replaced. Empty when it takes a home folder and there is none.

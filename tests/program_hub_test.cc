@@ -286,7 +286,9 @@ TEST_F(ProgramHub, ATokenIsNeverShownNorWrittenDown) {
   EXPECT_EQ((outcome.out + outcome.err).find("Signature"), std::string::npos);
   for (const fs::path& folder : {here_ / "out", cache()}) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.is_regular_file()) EXPECT_EQ(read_bytes(entry.path()).find("verysecret"), std::string::npos);
+      if (entry.is_regular_file()) {
+        EXPECT_EQ(read_bytes(entry.path()).find("verysecret"), std::string::npos);
+      }
     }
   }
   for (const HubRequest& request : hub_.requests(of_storage)) EXPECT_FALSE(request.headers.contains("authorization"));

@@ -1,6 +1,7 @@
 // Dumps from the Hub, served on loopback.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -145,7 +146,9 @@ TEST_F(ProgramHub, ACompleteSnapshotCostsOneRequest) {
 TEST_F(ProgramHub, OfflineUsesWhatIsCached) {
   ASSERT_EQ(download().code, 0);
   hub_.reset();
-  ASSERT_EQ(from_hub({}, {"HF_HUB_OFFLINE=1"}).code, 0);
+  const Outcome offline = from_hub({}, {"HF_HUB_OFFLINE=1"});
+  ASSERT_EQ(offline.code, 0) << offline.err;
+  EXPECT_NE(offline.err.find("are taken for all of the dump"), std::string::npos) << offline.err;
   EXPECT_TRUE(hub_.requests().empty());
 }
 
@@ -159,6 +162,7 @@ TEST_F(ProgramHub, AnalysisOfAHeadStartsBeforeTheLastHasArrived) {
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.code, 130) << outcome.err;
   EXPECT_NE(outcome.err.find("[4/8] layer"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("/12] "), std::string::npos) << "lines are of heads, not of files\n" << outcome.err;
   EXPECT_TRUE(fs::exists(here_ / "out/head_metrics.partial.csv"));
 }
 
@@ -173,6 +177,53 @@ TEST_F(ProgramHub, DownloadFetchesWhatARunNeeds) {
   const Outcome again = download({"--layers", "1", "--q_heads", "0,3"});
   EXPECT_EQ(again.out, outcome.out);
   EXPECT_NE(again.err.find("all files of 2 heads are in the cache already"), std::string::npos) << again.err;
+}
+
+TEST_F(ProgramHub, FetchesHeadsInTheOrderOfTheRun) {
+  ASSERT_EQ(download({"--download_max_workers", "1"}).code, 0);
+  std::vector<std::string> layers;
+  for (const HubRequest& request : hub_.requests({HubHost::api, "data.parquet", ""})) {
+    layers.push_back(request.target.substr(request.target.rfind("/l") + 1, 3));
+  }
+  EXPECT_EQ(layers.size(), 12U);
+  EXPECT_TRUE(std::ranges::is_sorted(layers)) << fmt::format("{}", fmt::join(layers, " "));
+}
+
+TEST_F(ProgramHub, RefusesWhatDoesNotFitOnTheDiskBeforeFetchingIt) {
+  hub_.inject({HubHost::api, "/tree/", ""}, {{}, [](LoopbackAnswer& answer) {
+                                               auto listing = nlohmann::json::parse(answer.body);
+                                               for (auto& entry : listing) {
+                                                 if (entry.contains("lfs")) entry["lfs"]["size"] = 1ULL << 52U;
+                                               }
+                                               answer.body = listing.dump();
+                                             }});
+  const std::string full = complaint(6, from_hub());
+  EXPECT_NE(full.find("make room"), std::string::npos) << full;
+  EXPECT_TRUE(hub_.requests(of_storage).empty());
+}
+
+TEST_F(ProgramHub, DownloadTakesTheRevisionFromItsFlag) {
+  serve("other", "");
+  hub_.add_file("org/dump", "other", "README.md", "another commit", false);
+  const Outcome outcome = download({"--revision", "other", "--layers", "0"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find(hub_.commit("org/dump", "other")), std::string::npos) << outcome.out;
+}
+
+TEST_F(ProgramHub, DownloadDoesNotAskForTheRotation) {
+  serve("odd", "");
+  hub_.add_file("org/dump", "odd", "config.json",
+                R"({"model_type": "llama", "head_dim": 8, "rope_theta": 1e4, "rope_scaling": {"type": "odd"}})", false);
+  complaint(2, from_hub({"--dataset_revision", "odd"}));
+  EXPECT_EQ(download({"--revision", "odd", "--layers", "0"}).code, 0);
+}
+
+TEST_F(ProgramHub, DownloadTellsWhatWasNoted) {
+  hub_.inject({HubHost::api, "resolve-cache", ""}, refuse_with(503));
+  const Outcome outcome = download({"--model_dir", "small"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("status 503; trying again"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("has no folder small, but holds heads itself"), std::string::npos) << outcome.err;
 }
 
 TEST_F(ProgramHub, DryRunFetchesNoHead) {
@@ -238,7 +289,8 @@ TEST_F(ProgramHub, ShowsFilesBytesRateAndTimeLeft) {
 }
 
 TEST_F(ProgramHub, ShowsTheDownloadBehindTheBarOfHeads) {
-  hub_.set_bytes_per_second(20'000);
+  // The last head is slow to arrive; the others are done before.
+  hub_.inject({HubHost::storage, file_etag(read_bytes(dump() / "l01h03q/data.parquet"), true), ""}, slow_down_to(2000));
   Surroundings surroundings = here();
   surroundings.terminal_columns = 160;
   const Outcome outcome = run(hub_words(), surroundings);

@@ -157,6 +157,8 @@ void HubCache::place(const std::string& etag, const std::string& commit, const s
     const fs::path temporary = temporary_name(link);
     fs::copy_file(content, temporary, fs::copy_options::overwrite_existing, failed);
     if (!failed) fs::rename(temporary, link, failed);
+    std::error_code gone;
+    if (failed) fs::remove(temporary, gone);
   }
   if (failed) fail(link, failed);
 }

@@ -1,7 +1,9 @@
 #include "attention_plasticity/hub/cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <fstream>
 #include <iterator>
 
@@ -50,6 +52,14 @@ TEST_F(Cache, NotesTheCommitOfARevisionWithoutANewline) {
   EXPECT_EQ(folder_.names().size(), 5U) << "no temporary file stays";
 }
 
+TEST_F(Cache, ReplacesANoteWhole) {
+  cache_.set_commit("main", commit);
+  // Stands for a reader that has the old note open.
+  fs::create_hard_link(folder_ / "datasets--org--name/refs/main", folder_ / "opened");
+  cache_.set_commit("main", std::string(40, 'd'));
+  EXPECT_EQ(read(folder_ / "opened"), commit) << "the old note was written over";
+}
+
 TEST_F(Cache, NeedsNoNoteOfACommit) {
   EXPECT_EQ(cache_.commit_of(commit), commit);
   cache_.set_commit(commit, commit);
@@ -88,6 +98,25 @@ TEST_F(Cache, WithoutLinksMovesANewBlobAndCopiesAnOldOne) {
   without_links_.place(etag, commit, "moved", true);
   EXPECT_EQ(read(without_links_.file(commit, "moved")), "content");
   EXPECT_FALSE(without_links_.holds_blob(etag));
+}
+
+TEST_F(Cache, WithoutLinksShowsNoHalfOfACopy) {
+  write(without_links_.blob(etag), std::string(100'000, 'x'));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{10'000, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  bool is_told = false;
+  try {
+    without_links_.place(etag, commit, "copy", false);
+  } catch (const Error&) {
+    is_told = true;
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, old_handler);
+  EXPECT_TRUE(is_told);
+  EXPECT_FALSE(without_links_.holds_file(commit, "copy"));
 }
 
 TEST_F(Cache, IsMarkedForBackups) {

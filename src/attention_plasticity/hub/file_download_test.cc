@@ -118,6 +118,15 @@ TEST_F(Download, AsksForNothingThatIsThere) {
   EXPECT_TRUE(hub_.requests().empty());
 }
 
+TEST_F(Download, WithoutLinksAsksForNothingThatIsThere) {
+  settings_.use_symlinks = false;
+  download(large());
+  hub_.reset();
+  download(large());
+  EXPECT_TRUE(hub_.requests().empty());
+  EXPECT_EQ(fetched(large()), content_);
+}
+
 TEST_F(Download, LinksABlobThatAnotherCommitHasBrought) {
   download(large());
   hub_.add_file("org/name", "main", "another", "file", false);
@@ -173,9 +182,11 @@ TEST_F(Download, GoesOnInALaterRun) {
   EXPECT_EQ(failure(large()).kind(), ErrorKind::network);
   EXPECT_EQ(partial_size(), 70'000U);
   hub_.reset();
+  arrived_ = 0;
   download(large());
   EXPECT_EQ(fetched(large()), content_);
   EXPECT_EQ(sent(), content_.size() - 70'000);
+  EXPECT_EQ(arrived_, static_cast<std::int64_t>(content_.size())) << "what was left counts too";
 }
 
 TEST_F(Download, ProgressRenewsItsPatience) {
@@ -200,10 +211,46 @@ TEST_F(Download, BeginsAnewWhereTheServerKnowsNoRanges) {
   EXPECT_EQ(arrived_, static_cast<std::int64_t>(content_.size())) << "what came twice counts once";
 }
 
+TEST_F(Download, TakesNoOtherPartThanItAskedFor) {
+  for (const auto& [range, reason] : {std::pair("bytes 50000-249999/300000", "another part of the file arrived"),
+                                      std::pair("nonsense", "without word of which")}) {
+    notes_.clear();
+    fs::remove_all(settings_.cache / "datasets--org--name");
+    hub_.inject(storage, drop_after(100'000));
+    hub_.inject(storage, with_header("Content-Range", range));
+    download(large());
+    EXPECT_EQ(fetched(large()), content_);
+    ASSERT_EQ(notes_.size(), 2U) << range;
+    EXPECT_NE(notes_[1].find(reason), std::string::npos) << notes_[1];
+    EXPECT_EQ(hub_.requests(storage).back().headers.at("range"), "bytes=100000-") << "what had arrived stays";
+  }
+}
+
+TEST_F(Download, TakesNothingOfALongerFile) {
+  hub_.inject(storage, with_body(content_ + "and more"), 100);
+  const Error error = failure(large());
+  EXPECT_EQ(error.kind(), ErrorKind::network);
+  EXPECT_NE(std::string(error.what()).find("a file of 300008 bytes arrived in place of 300000"), std::string::npos)
+      << error.what();
+  EXPECT_EQ(partial_size(), 0U);
+}
+
+TEST_F(Download, EndsAnAnswerThatGoesOnBeyondTheFile) {
+  hub_.inject(storage, {{}, [](LoopbackAnswer& answer) {
+                          answer.body += "and more";
+                          answer.chunked = true;  // so that no header tells
+                        }});
+  download(large());
+  EXPECT_EQ(fetched(large()), content_);
+  ASSERT_EQ(notes_.size(), 1U);
+  EXPECT_NE(notes_[0].find("more than the 300000 bytes"), std::string::npos) << notes_[0];
+}
+
 TEST_F(Download, FetchesAgainWhatHasAWrongChecksum) {
   hub_.inject(storage, flip_byte(123'456));
   download(large());
   EXPECT_EQ(fetched(large()), content_);
+  EXPECT_EQ(arrived_, static_cast<std::int64_t>(content_.size())) << "what was wrong does not count";
   ASSERT_EQ(notes_.size(), 1U);
   EXPECT_NE(notes_[0].find("checksum is wrong"), std::string::npos) << notes_[0];
 }
@@ -326,9 +373,11 @@ TEST_F(Download, EndsAtARedirectLoop) {
 TEST_F(Download, NeverShowsATokenOrASignature) {
   settings_.token = "hf_secret";
   hub_.accept_token("hf_secret");
+  hub_.inject(storage, drop_after(1000));
   hub_.inject(storage, refuse_with(403), 100);
-  const Error error = failure(large());
-  notes_.emplace_back(error.what());
+  notes_.emplace_back(failure(large()).what());
+  settings_.endpoint = "http://127.0.0.1:1";
+  notes_.emplace_back(failure(large()).what());
   for (const std::string& text : notes_) {
     EXPECT_EQ(text.find("hf_secret"), std::string::npos) << text;
     EXPECT_EQ(text.find("Signature"), std::string::npos) << text;
@@ -370,6 +419,14 @@ TEST_F(Download, OfNothingIsAnEmptyFile) {
   commit_ = hub_.commit("org/name", "main");
   download({"empty", 0, file_etag("", false), false});
   EXPECT_TRUE(cache().holds_file(commit_, "empty"));
+}
+
+TEST_F(Download, IsNotTriedAgainWhenThatCannotHelp) {
+  // Without the file that says which certificates to trust, none is.
+  settings_.endpoint = "https" + hub_.endpoint().substr(std::string("http").size());
+  settings_.ca_file = (folder_ / "none.pem").string();
+  EXPECT_EQ(failure(large()).kind(), ErrorKind::network);
+  EXPECT_TRUE(pauses_.empty());
 }
 
 TEST_F(Download, CannotBeReached) {

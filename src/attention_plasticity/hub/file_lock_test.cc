@@ -20,6 +20,7 @@ namespace {
 
 bool is_free(const std::filesystem::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+  EXPECT_GE(descriptor, 0) << "there is no file to hold";
   const bool free = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
   ::close(descriptor);
   return free;

@@ -20,6 +20,7 @@ using std::chrono::milliseconds;
 
 const HubRequestPattern of_files{std::nullopt, "/resolve", ""};
 const HubRequestPattern of_storage{HubHost::storage, "", ""};
+const DownloadObserver silent{[](const RepoFile&, const DownloadProgress&) {}, [](const std::string&) {}};
 
 class SnapshotTest : public ::testing::Test {
  protected:
@@ -126,6 +127,27 @@ TEST_F(SnapshotTest, EndsAListingThatPointsToItself) {
   EXPECT_LE(hub_.requests().size(), 4U);
 }
 
+TEST_F(SnapshotTest, ListsWhatIsMissingInTheOrderAskedFor) {
+  const std::vector<std::string> wanted{"l03h00q/data.parquet", "config.json", "l01h00q/data.parquet"};
+  Snapshot snapshot = open();
+  std::vector<std::string> listed;
+  for (const RepoFile& file : snapshot.missing(wanted, {})) listed.push_back(file.path);
+  EXPECT_EQ(listed, wanted);
+}
+
+TEST_F(SnapshotTest, RefusesAListingWithoutAFileThatIsNamed) {
+  hub_.inject({HubHost::api, "/tree/", ""},
+              with_body(R"([{"type":"file","path":"z","size":1,"oid":")" + std::string(40, 'a') + "\"}]"));
+  Snapshot snapshot = open();
+  EXPECT_THROW(snapshot.missing({"config.json"}, {}), Error);
+}
+
+TEST_F(SnapshotTest, NeedsNoCacheThatCanBeWrittenTo) {
+  fs::create_directories(settings_.cache / "datasets--org--name");
+  std::ofstream(settings_.cache / "datasets--org--name/refs") << "a file where a folder must be";
+  EXPECT_NO_THROW(open().note_revision());
+}
+
 TEST_F(SnapshotTest, NotesItsRevisionForLater) {
   const Snapshot snapshot = open();
   snapshot.note_revision();
@@ -154,6 +176,40 @@ TEST_F(SnapshotTest, OfflineAndNotCachedIsAnError) {
   EXPECT_NE(std::string(error.what()).find("HF_HUB_OFFLINE is set, and org/name at main is not in the cache"),
             std::string::npos)
       << error.what();
+}
+
+TEST_F(SnapshotTest, OfflineAndWithoutFilesIsNotInTheCache) {
+  open().note_revision();
+  settings_.offline = true;
+  EXPECT_EQ(refusal("main").kind(), ErrorKind::network);
+}
+
+TEST_F(SnapshotTest, OfflineNeverAsksTheHub) {
+  Snapshot online = open();
+  Downloads(online, online.missing({"config.json"}, {}), 1, silent, {}).wait_for("config.json");
+  online.note_revision();
+  hub_.reset();
+  settings_.offline = true;
+  Snapshot offline = open();
+  try {
+    offline.missing({"config.json", "l00h00q/data.parquet"}, {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::network);
+    EXPECT_NE(std::string(error.what()).find("l00h00q/data.parquet of org/name"), std::string::npos) << error.what();
+  }
+  EXPECT_TRUE(offline.refs({}).branches.empty());
+  EXPECT_TRUE(hub_.requests().empty());
+}
+
+TEST_F(SnapshotTest, AsksABusyHubOnceMoreWhereTheCacheCanAnswer) {
+  Snapshot online = open();
+  fetch_all(online);
+  online.note_revision();
+  hub_.reset();
+  hub_.inject({HubHost::api, "", ""}, refuse_with(503), 100);
+  EXPECT_TRUE(open().is_from_cache());
+  EXPECT_EQ(hub_.requests().size(), 2U);
 }
 
 TEST_F(SnapshotTest, GoesOnWithTheCacheWhenTheHubCannotBeReached) {
@@ -262,8 +318,9 @@ TEST_F(DownloadsTest, BringFilesInTheirOrder) {
 TEST_F(DownloadsTest, FetchContentThatTwoFilesShareOnce) {
   hub_.add_file("org/name", "main", "l09h00q/data.parquet", std::string(20'000, 'a'), true);
   Snapshot snapshot = open();
-  fetch_all(snapshot);
+  const DownloadProgress progress = fetch_all(snapshot);
   EXPECT_EQ(hub_.requests(of_storage).size(), static_cast<std::size_t>(files));
+  EXPECT_EQ(progress.bytes, progress.all_bytes);
   EXPECT_TRUE(snapshot.missing(snapshot.paths(), {}).empty());
 }
 
@@ -297,9 +354,12 @@ TEST_F(DownloadsTest, AreGivenUpWithTheObject) {
   Snapshot snapshot = open();
   std::vector<RepoFile> missing = snapshot.missing(snapshot.paths(), {});
   hub_.set_bytes_per_second(1000);
-  const Downloads downloads(snapshot, std::move(missing), 2,
-                            {[](const RepoFile&, const DownloadProgress&) {}, [](const std::string&) {}}, {});
-  EXPECT_LT(downloads.progress().files, downloads.progress().all_files);
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const Downloads downloads(snapshot, std::move(missing), 2, silent, {});
+    EXPECT_LT(downloads.progress().files, downloads.progress().all_files);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 TEST_F(DownloadsTest, OfTwoAtOnceEndWithOneCopy) {

@@ -27,6 +27,7 @@ TEST(SameOrigin, ComparesSchemeHostAndPort) {
   EXPECT_TRUE(have_same_origin(hub, "https://hub.example/api/x?y"));
   EXPECT_TRUE(have_same_origin(hub, "https://HUB.example:443/x"));
   EXPECT_FALSE(have_same_origin(hub, "http://hub.example/x"));
+  EXPECT_FALSE(have_same_origin(hub, "http://hub.example:443/x")) << "the same port, but in the clear";
   EXPECT_FALSE(have_same_origin(hub, "https://hub.example:444/x"));
   EXPECT_FALSE(have_same_origin(hub, "https://hub.example.evil.example/x"));
   EXPECT_FALSE(have_same_origin(hub, "https://cdn.hub.example/x"));

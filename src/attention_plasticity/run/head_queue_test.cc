@@ -436,6 +436,33 @@ TEST(HeadQueue, EndsWhenFilesDoNotArrive) {
   }
 }
 
+TEST(HeadQueue, DoesNotAskAgainForFilesThatDidNotArrive) {
+  const std::vector<HeadTask> tasks = tasks_of_groups({2, 2, 2});
+  std::atomic<int> asked = 0;
+  QueueOptions options = with_workers(3);
+  options.arrive = [&](const HeadTask& task) {
+    if (task.head.q_head == 3 && ++asked == 1) throw Error(ErrorKind::network, "lost");
+    return TaskBytes{};
+  };
+  EXPECT_THROW(
+      for_each_head(tasks, options, keys_of, [](std::size_t, const PreparedKeys*, const std::exception_ptr&) {}, {}),
+      Error);
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(HeadQueue, WaitsForNoFilesAfterAStopRequest) {
+  const std::vector<HeadTask> tasks = tasks_of_groups({2});
+  std::stop_source stop;
+  stop.request_stop();
+  QueueOptions options = with_workers(2);
+  options.arrive = [](const HeadTask& task) {
+    ADD_FAILURE() << task.head.q_head;
+    return TaskBytes{};
+  };
+  for_each_head(
+      tasks, options, keys_of, [](std::size_t, const PreparedKeys*, const std::exception_ptr&) {}, stop.get_token());
+}
+
 TEST(HeadQueue, CountsTheMemoryOfWhatHasArrived) {
   const std::vector<HeadTask> tasks = tasks_of_groups({1, 1, 1, 1});
   std::atomic<int> at_once = 0;

@@ -14,19 +14,25 @@
 #include "attention_plasticity/analysis/example_groups.h"
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/analysis/query_statistics.h"
+#include "attention_plasticity/base/widen.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/head_file_writer.h"
 #include "attention_plasticity/plasticity/cells.h"
 #include "attention_plasticity/plasticity/exact.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
 #include "attention_plasticity/plasticity/key_buckets.h"
+#include "attention_plasticity/plasticity/key_difference_kernel.h"
 #include "attention_plasticity/plasticity/key_pairs.h"
+#include "attention_plasticity/plasticity/position_frame.h"
 #include "attention_plasticity/plasticity/triples.h"
-#include "attention_plasticity/plasticity/win_probability.h"
+#include "attention_plasticity/plasticity/win_probability_kernel.h"
+#include "attention_plasticity/rotary/turning_table.h"
 #include "attention_plasticity/stats/householder.h"
 #include "attention_plasticity/stats/kolmogorov.h"
+#include "attention_plasticity/stats/kolmogorov_cells.h"
 #include "attention_plasticity/stats/line_fit.h"
 #include "attention_plasticity/stats/normal.h"
+#include "attention_plasticity/stats/rotated_rows.h"
 #include "attention_plasticity/synth/generated_rows.h"
 #include "attention_plasticity/synth/options.h"
 
@@ -39,7 +45,8 @@ struct TemporaryHeadFile {
   std::filesystem::path path;
 
   explicit TemporaryHeadFile(const ap::HeadRows& rows)
-      : path(std::filesystem::temp_directory_path() / ("kernel_table." + std::to_string(getpid()) + ".parquet")) {
+      : path(std::filesystem::temp_directory_path() /
+             ("kernel_table." + std::to_string(getpid()) + "." + std::to_string(rows.vectors.size()) + ".parquet")) {
     ap::write_head_file(path, rows);
   }
   TemporaryHeadFile(const TemporaryHeadFile&) = delete;
@@ -62,10 +69,9 @@ struct Head {
   std::size_t groups = 0;
   ap::GroupedRows one_group;
   ap::GroupedRows by_group;
-  ap::RotatedQueries without_groups;
-  ap::RotatedQueries with_groups;
+  ap::LineFit lines;
   ap::KeyBuckets key_buckets;
-  std::vector<ap::CellPairs> first_cells;  // of the last query bucket
+  ap::Matrix directions;  // of the first cell of the last query bucket
 };
 
 std::vector<double> standardised_component(const ap::Matrix& vectors, std::size_t component) {
@@ -81,30 +87,22 @@ std::vector<double> standardised_component(const ap::Matrix& vectors, std::size_
   return values;
 }
 
-/// Draws the cells of each query bucket as the analysis does, unrotated: a rotation changes no time but its own.
+/// Draws the cells of each query bucket as the analysis does.
 class CellDrawer {
  public:
   explicit CellDrawer(const Head& head)
       : head_(head), sampler_(head.keys, head.key_buckets), generator_(ap::GeneratorSeed{0}) {}
 
-  std::vector<ap::CellPairs> operator()(std::int64_t query_bucket, double mean_position) {
-    std::vector<ap::CellPairs> cells;
+  void operator()(std::int64_t query_bucket, double mean_position, const ap::TakeCell& take) {
     for (const std::int64_t key_bucket : ap::visible_key_buckets(head_.key_buckets, query_bucket, mean_position,
                                                                  std::nullopt, ap::WindowUnit::tokens)) {
       const std::vector<ap::KeyPair> pairs = sampler_.draw(key_bucket, 256, generator_);
-      ap::CellPairs cell{key_bucket, ap::Matrix(head_.keys.width, pairs.size()), {}};
-      for (std::size_t i = 0; i < pairs.size(); ++i) {
-        const auto first = head_.keys.row(pairs[i].first);
-        const auto second = head_.keys.row(pairs[i].second);
-        for (std::size_t c = 0; c < head_.keys.width; ++c) {
-          cell.differences.row(c)[i] = static_cast<double>(first[c]) - static_cast<double>(second[c]);
-        }
-        // Queries and keys of a synthetic head stand by example alike.
-        cell.group.push_back(head_.query_group[pairs[i].first]);
-      }
-      cells.push_back(std::move(cell));
+      ap::CellPairs cell{key_bucket, ap::Matrix(pairs.size(), head_.keys.width), {}};
+      ap::write_differences(head_.keys, pairs, cell.differences);
+      // Queries and keys of a synthetic head stand by example alike.
+      for (const ap::KeyPair& pair : pairs) cell.group.push_back(head_.query_group[pair.first]);
+      take(cell);
     }
-    return cells;
   }
 
  private:
@@ -138,7 +136,8 @@ std::shared_ptr<const Head> make_head(std::size_t rows, std::size_t dim) {
   std::copy(head->queries.vectors.begin(), head->queries.vectors.end(), head->vectors.data());
   ap::LineMoments moments(dim);
   for (std::size_t i = 0; i < rows; ++i) moments.add(head->queries.position[i], head->vectors.row(i));
-  head->slope = moments.finish().slope;
+  head->lines = moments.finish();
+  head->slope = head->lines.slope;
   head->component0 = standardised_component(head->vectors, 0);
   const ap::ExampleGroups groups(ap::distinct_examples(head->queries.example, head->keys.example));
   head->groups = groups.count();
@@ -149,19 +148,30 @@ std::shared_ptr<const Head> make_head(std::size_t rows, std::size_t dim) {
     head->one_group[0].push_back(i);
     head->by_group[head->query_group[i]].push_back(i);
   }
-  head->without_groups = {head->vectors, head->queries.bucket, head->queries.position, {}, 0};
-  head->with_groups = {head->vectors, head->queries.bucket, head->queries.position, head->query_group, head->groups};
   head->key_buckets = ap::group_by_bucket(head->keys);
-  head->first_cells = CellDrawer(*head)(static_cast<std::int64_t>(options.buckets - 1), 0.0);
+  CellDrawer drawer(*head);
+  drawer(static_cast<std::int64_t>(options.buckets - 1), 0.0, [&](ap::CellPairs& cell) {
+    if (head->directions.rows() == 0) head->directions = cell.differences;
+  });
   return head;
 }
 
 double sum(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
+ap::QueryRow captured_queries(const Head& head) {
+  return [&head](std::size_t row, std::span<double> out) { ap::widen(head.queries.row(row), out); };
+}
+
 double pooled(const Head& head, bool jackknife) {
-  return ap::measure_plasticity(jackknife ? head.with_groups : head.without_groups, CellDrawer(head),
-                                ap::Method::positional, ap::Weighting::queries)
-      .overall;
+  const std::vector<double> orientation(head.queries.width, 1.0);
+  const ap::PositionFrame frame(orientation, ap::Householder(head.slope));
+  ap::PooledQueries queries{captured_queries(head), frame, head.lines, head.queries.bucket,
+                            head.queries.position,  {},    0};
+  if (jackknife) {
+    queries.group = head.query_group;
+    queries.groups = head.groups;
+  }
+  return ap::measure_plasticity(queries, CellDrawer(head), ap::Method::positional, ap::Weighting::queries).overall;
 }
 
 double exact(const Head& head, bool jackknife, std::size_t empirical_queries) {
@@ -176,8 +186,8 @@ double exact(const Head& head, bool jackknife, std::size_t empirical_queries) {
 }
 
 double projected(const Head& head, const ap::GroupedRows& groups) {
-  const ap::GroupedScatter scatter(head.vectors, groups, 0);
-  return sum(scatter.project(head.first_cells.front().differences).moments().variance);
+  const ap::GroupedScatter scatter(head.queries.width, groups, captured_queries(head));
+  return sum(scatter.project(head.directions).moments().variance);
 }
 
 }  // namespace
@@ -196,16 +206,35 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
                        }
                        return sum(moments.finish().slope);
                      }});
-  kernels.push_back({"scalar_predictability", [head] {
-                       return ap::scalar_predictability(head->queries.position, head->vectors, head->slope).r_squared;
-                     }});
-  kernels.push_back({"householder", [head, x = head->vectors]() mutable {
-                       const ap::Householder reflection(head->slope);
-                       for (std::size_t i = 0; i < x.rows(); ++i) reflection.apply(x.row(i));
-                       return x.row(0)[0];
-                     }});
   kernels.push_back(
-      {"noise_normality", [head] { return ap::noise_normality(head->vectors, 64, 0.01, 0).median_ks_p; }});
+      {"sum_rows", [head, dim] { return sum(ap::sum_rows(head->queries.position, head->queries.vectors, dim).xx); }});
+  const std::vector<double> sign(dim, 1.0);
+  const auto rotated = std::make_shared<const ap::RotatedRows>(head->queries.vectors, sign, head->slope);
+  kernels.push_back({"scalar_predictability", [head, rotated] {
+                       return ap::scalar_predictability(head->queries.position, rotated->along_slope()).r_squared;
+                     }});
+  kernels.push_back({"residual_normality", [head, first = rotated->first_component()] {
+                       return ap::residual_normality(head->queries.position, first, 0.0).ks_p;
+                     }});
+  kernels.push_back({"project_rows", [head, sign] {
+                       return ap::RotatedRows(head->queries.vectors, sign, head->slope).along_slope()[0];
+                     }});
+  std::vector<double> mean = ap::sum_rows(head->queries.position, head->queries.vectors, dim).mean;
+  rotated->rotation().apply(mean);
+  for (const std::size_t tests : {0U, 64U}) {
+    kernels.push_back({tests == 0 ? "component_shapes" : "component_shapes_and_tests", [head, rotated, mean, tests] {
+                         const auto components = ap::rotated_components(*rotated, mean, tests, 0.01, 0);
+                         return sum(components.squares) + components.noise.median_abs_skewness;
+                       }});
+  }
+  std::vector<std::uint16_t> codes;
+  for (const double z : head->component0) codes.push_back(ap::code_of(z, 4096.0));
+  kernels.push_back({"kolmogorov_cells", [head, codes, cells = ap::KolmogorovCells()]() mutable {
+                       const auto exact = [&](std::span<const std::uint32_t> indices, std::span<double> z) {
+                         for (std::size_t i = 0; i < indices.size(); ++i) z[i] = head->component0[indices[i]];
+                       };
+                       return cells.distance({codes, -8.0, 1.0 / 4096.0, exact});
+                     }});
   kernels.push_back({"kolmogorov_distance", [head, values = std::vector<double>()]() mutable {
                        values = head->component0;
                        return ap::kolmogorov_distance_from_normal(values);
@@ -222,22 +251,25 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
                        for (const double z : head->component0) cdf += ap::normal_cdf(z);
                        return cdf;
                      }});
-  kernels.push_back({"plasticity_of_z", [head] {
-                       double plasticity = 0;
-                       for (const double z : head->component0) plasticity += ap::plasticity_of_z(z);
-                       return plasticity;
+  kernels.push_back({"plasticity_of_pairs",
+                     [head, variance = std::vector<double>(rows, 1.0), values = std::vector<double>(rows)]() mutable {
+                       ap::plasticity_of_pairs(head->component0, variance, values);
+                       return sum(values);
                      }});
   kernels.push_back({"covariance", [head] { return projected(*head, head->one_group); }});
   kernels.push_back({"covariance_by_group", [head] { return projected(*head, head->by_group); }});
   kernels.push_back({"draw_key_pairs", [head] {
                        CellDrawer drawer(*head);
-                       return drawer(15, 0.0).back().differences.row(0)[0];
+                       double last = 0;
+                       drawer(15, 0.0, [&](ap::CellPairs& cell) { last = cell.differences.row(0)[0]; });
+                       return last;
                      }});
   kernels.push_back({"pooled_plasticity", [head] { return pooled(*head, false); }});
   kernels.push_back({"pooled_plasticity_with_error", [head] { return pooled(*head, true); }});
-  kernels.push_back({"rotation_turn", [head, x = head->vectors]() mutable {
+  kernels.push_back({"turning_table", [head, x = head->vectors]() mutable {
+                       const ap::TurningTable table(head->rotation, std::ranges::max(head->queries.position));
                        for (std::size_t i = 0; i < x.rows(); ++i) {
-                         head->rotation.turn(x.row(i), -head->queries.position[i]);
+                         table.turn(head->queries.row(i), -head->queries.position[i], x.row(i));
                        }
                        return x.row(0)[0];
                      }});

@@ -9,7 +9,7 @@ foreach(room IN LISTS rooms)
 endforeach()
 add_library(attention_plasticity SHARED ${objects})
 target_link_libraries(attention_plasticity PRIVATE
-  Arrow::arrow Arrow::parquet CURL::libcurl fmt::fmt OpenSSL::Crypto yaml-cpp Threads::Threads ZLIB::ZLIB)
+  Arrow::arrow Arrow::parquet CURL::libcurl fmt::fmt hwy::hwy OpenSSL::Crypto yaml-cpp Threads::Threads ZLIB::ZLIB)
 target_include_directories(attention_plasticity INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(attention_plasticity INTERFACE cxx_std_20)
 set_target_properties(attention_plasticity PROPERTIES
@@ -23,7 +23,7 @@ install(TARGETS attention-plasticity attention_plasticity EXPORT attention_plast
 install(FILES ${ArrowParquet_LIBRARIES} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/attention_plasticity DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h"
-  PATTERN "*_testing.h" EXCLUDE PATTERN "eigen.h" EXCLUDE PATTERN "json_text.h" EXCLUDE
+  PATTERN "*_testing.h" EXCLUDE PATTERN "eigen.h" EXCLUDE PATTERN "highway.h" EXCLUDE PATTERN "json_text.h" EXCLUDE
   PATTERN "rotary_json.h" EXCLUDE PATTERN "cli" EXCLUDE)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attention_plasticity)

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <stop_token>
 
+#include "attention_plasticity/base/highway_targets_testing.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/csv.h"
 #include "csv_table.h"
@@ -87,6 +88,18 @@ TEST_P(DefaultRun, HoldsTheGoldenFigures) {
 
 INSTANTIATE_TEST_SUITE_P(Runs, DefaultRun, testing::Values("minidoc-qwen3", "smollm2-135m"),
                          [](const auto& test) { return test.param.substr(0, test.param.find('-')); });
+
+// The figures do not hang on the vectors of the machine that the tests run on.
+TEST(EveryInstructionSet, HoldsTheGoldenFigures) {
+  const RunConfig config = resolve_config(
+      std::vector<Setting>{{"dataset_local_root", (source / "examples/minidoc-qwen3").string(), "test"}});
+  for_every_target([&](const char* target) {
+    SCOPED_TRACE(target);
+    const RunResult result = run(config);
+    expect_pooled_figures(result, config, source / "tests/golden/minidoc-qwen3/positional");
+    expect_exact_figures(result, config, source / "tests/golden/minidoc-qwen3/exact");
+  });
+}
 
 // Other settings, all on minidoc-qwen3 and without position-exact plasticity, which takes most of the time.
 class Golden : public testing::TestWithParam<GoldenCase> {};

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -11,12 +12,15 @@
 #include "attention_plasticity/analysis/example_groups.h"
 #include "attention_plasticity/analysis/query_statistics.h"
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/widen.h"
 #include "attention_plasticity/plasticity/key_buckets.h"
+#include "attention_plasticity/plasticity/key_difference_kernel.h"
 #include "attention_plasticity/plasticity/key_pairs.h"
 #include "attention_plasticity/random/numpy_generator.h"
 #include "attention_plasticity/stats/householder.h"
 #include "attention_plasticity/stats/jackknife.h"
 #include "attention_plasticity/stats/line_fit.h"
+#include "attention_plasticity/stats/rotated_rows.h"
 
 namespace attention_plasticity {
 namespace {
@@ -80,37 +84,12 @@ std::vector<double> orientation(const HeadRows& keys) {
   return sign;
 }
 
-Matrix oriented(const HeadRows& rows, std::span<const double> sign) {
-  Matrix x(rows.size(), rows.width);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto vector = rows.row(i);
-    const auto out = x.row(i);
-    for (std::size_t c = 0; c < rows.width; ++c) out[c] = static_cast<double>(vector[c]) * sign[c];
+// The sums of rows multiplied by `sign`, component by component.
+void orient(LineSums& sums, std::span<const double> sign) {
+  for (std::size_t c = 0; c < sign.size(); ++c) {
+    sums.mean[c] *= sign[c];
+    sums.tx[c] *= sign[c];
   }
-  return x;
-}
-
-LineFit fit_on_position(std::span<const double> position, const Matrix& x, ConstantComponent constant) {
-  LineMoments moments(x.cols());
-  for (std::size_t i = 0; i < x.rows(); ++i) moments.add(position[i], x.row(i));
-  return moments.finish(constant);
-}
-
-// w = k1 - k2, oriented and rotated, one column for each pair.
-Matrix rotated_differences(const PreparedKeys& keys, std::span<const KeyPair> pairs, const Householder& rotation) {
-  const std::size_t d = keys.rows.width;
-  Matrix differences(d, pairs.size());
-  std::vector<double> w(d);
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const auto first = keys.rows.row(pairs[i].first);
-    const auto second = keys.rows.row(pairs[i].second);
-    for (std::size_t c = 0; c < d; ++c) {
-      w[c] = (static_cast<double>(first[c]) - static_cast<double>(second[c])) * keys.orientation[c];
-    }
-    rotation.apply(w);
-    for (std::size_t c = 0; c < d; ++c) differences.row(c)[i] = w[c];
-  }
-  return differences;
 }
 
 // Exact, though it may pass 2^64.
@@ -125,27 +104,29 @@ template <typename PairSampler>
 class CellDrawer {
  public:
   CellDrawer(const HeadId& head, const PreparedKeys& keys, const KeyBuckets& buckets, std::optional<double> window,
-             PairSampler sampler, const AnalysisOptions& options, const Householder& rotation,
-             const ExampleGroups& groups)
+             PairSampler sampler, const AnalysisOptions& options, const ExampleGroups& groups)
       : keys_(keys),
         buckets_(buckets),
         window_(window),
         sampler_(std::move(sampler)),
         options_(options),
-        rotation_(rotation),
         group_of_key_(groups.of(keys.rows.example)),
         generator_(head_seed(options.seed, head)) {}
 
-  std::vector<CellPairs> operator()(std::int64_t query_bucket, double mean_position) {
-    std::vector<CellPairs> cells;
+  void operator()(std::int64_t query_bucket, double mean_position, const TakeCell& take) {
     for (const std::int64_t key_bucket :
          visible_key_buckets(buckets_, query_bucket, mean_position, window_, options_.sliding_window_unit)) {
       const std::vector<KeyPair> pairs = sampler_.draw(key_bucket, options_.num_pairs_per_bucket, generator_);
-      CellPairs& cell = cells.emplace_back(CellPairs{key_bucket, rotated_differences(keys_, pairs, rotation_), {}});
-      if (group_of_key_.empty()) continue;
-      for (const KeyPair& pair : pairs) cell.group.push_back(group_of_key_[pair.first]);
+      cell_.key_bucket = key_bucket;
+      // The memory is kept from cell to cell.
+      if (cell_.differences.rows() != pairs.size()) cell_.differences = Matrix(pairs.size(), keys_.rows.width);
+      write_differences(keys_.rows, pairs, cell_.differences);
+      cell_.group.clear();
+      if (!group_of_key_.empty()) {
+        for (const KeyPair& pair : pairs) cell_.group.push_back(group_of_key_[pair.first]);
+      }
+      take(cell_);
     }
-    return cells;
   }
 
  private:
@@ -154,21 +135,23 @@ class CellDrawer {
   std::optional<double> window_;
   PairSampler sampler_;
   const AnalysisOptions& options_;
-  const Householder& rotation_;
   std::vector<std::size_t> group_of_key_;
   NumpyGenerator generator_;
+  CellPairs cell_{};
 };
 
-HeadPlasticity head_plasticity(const HeadId& head, const HeadRows& queries, Matrix rotated, const PreparedKeys& keys,
+HeadPlasticity head_plasticity(const HeadId& head, const HeadRows& queries, const PreparedKeys& keys,
                                const AnalysisOptions& options, const Householder& rotation,
-                               const ExampleGroups& groups) {
+                               const LineFit& rotated_lines, const ExampleGroups& groups) {
   const KeyBuckets buckets = group_by_bucket(keys.rows);
   const std::vector<std::size_t> group = groups.of(queries.example);
-  const RotatedQueries rotated_queries{std::move(rotated), queries.bucket, queries.position, group, groups.count()};
+  const PositionFrame frame(keys.orientation, rotation);
+  const auto captured = [&](std::size_t row, std::span<double> out) { widen(queries.row(row), out); };
+  const PooledQueries pooled{captured, frame, rotated_lines, queries.bucket, queries.position, group, groups.count()};
   const auto measure = [&](auto sampler) {
-    return measure_plasticity(
-        rotated_queries, CellDrawer(head, keys, buckets, queries.window, std::move(sampler), options, rotation, groups),
-        options.method, options.weighting);
+    return measure_plasticity(pooled,
+                              CellDrawer(head, keys, buckets, queries.window, std::move(sampler), options, groups),
+                              options.method, options.weighting);
   };
   if (options.sampler == Sampler::bucket) return measure(BucketPairSampler(keys.rows, buckets));
   return measure(LocalPairSampler(queries, keys.rows, buckets, options.max_relative_distance));
@@ -218,27 +201,33 @@ HeadResult analyze_head(const HeadId& head, HeadRows captured_queries, const Pre
   result.width = queries.width;
   result.window = queries.window;
 
-  Matrix x = oriented(queries, keys.orientation);
-  LineFit lines = fit_on_position(
-      queries.position, x, options.constant_component_fits ? ConstantComponent::fits : ConstantComponent::has_no_fit);
+  LineSums sums = sum_rows(queries.position, queries.vectors, queries.width);
+  orient(sums, keys.orientation);
+  LineFit lines =
+      fit_lines(sums, options.constant_component_fits ? ConstantComponent::fits : ConstantComponent::has_no_fit);
   result.position_r_squared =
       std::accumulate(lines.r_squared.begin(), lines.r_squared.end(), 0.0) / static_cast<double>(queries.width);
   result.slope_norm = std::sqrt(std::inner_product(lines.slope.begin(), lines.slope.end(), lines.slope.begin(), 0.0));
-  result.scalar = scalar_predictability(queries.position, x, lines.slope);
   result.component_weight = component_weights(lines.r_squared);
   result.component_r_squared = std::move(lines.r_squared);
 
-  const Householder rotation(lines.slope);
-  for (std::size_t i = 0; i < x.rows(); ++i) rotation.apply(x.row(i));
-  const LineFit rotated = fit_on_position(queries.position, x, ConstantComponent::has_no_fit);
-  result.residual = residual_normality(queries.position, x, rotated.intercept[0], rotated.slope[0]);
-  result.noise = noise_normality(x, options.normality_max_dims, options.p_alpha, options.seed);
+  const RotatedRows rotated_queries(queries.vectors, keys.orientation, lines.slope);
+  const Householder& rotation = rotated_queries.rotation();
+  result.scalar = scalar_predictability(queries.position, rotated_queries.along_slope());
+  rotation.apply(sums.mean);
+  rotation.apply(sums.tx);
+  const RotatedComponents components =
+      rotated_components(rotated_queries, sums.mean, options.normality_max_dims, options.p_alpha, options.seed);
+  result.noise = components.noise;
+  sums.xx = components.squares;
+  const LineFit rotated = fit_lines(sums);
+  result.residual = residual_normality(queries.position, rotated_queries.first_component(), rotated.slope[0]);
 
   std::vector<std::uint64_t> examples = distinct_examples(queries.example, keys.rows.example);
   const bool own_groups = context.jackknife_examples.empty();
   const ExampleGroups groups =
       options.standard_errors ? ExampleGroups(own_groups ? examples : context.jackknife_examples) : ExampleGroups();
-  result.plasticity = head_plasticity(head, queries, std::move(x), keys, options, rotation, groups);
+  result.plasticity = head_plasticity(head, queries, keys, options, rotation, rotated, groups);
   if (own_groups) result.plasticity_error = jackknife_error(result.plasticity.without_group);
   if (context.rotation != nullptr && options.num_triples > 0) {
     result.exact = head_exact_plasticity(head, queries, keys.rows, options, *context.rotation, groups);

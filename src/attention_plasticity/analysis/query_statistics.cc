@@ -7,6 +7,7 @@
 
 #include "attention_plasticity/random/numpy_generator.h"
 #include "attention_plasticity/stats/kolmogorov.h"
+#include "attention_plasticity/stats/kolmogorov_cells.h"
 #include "attention_plasticity/stats/line_fit.h"
 #include "attention_plasticity/stats/quantile.h"
 #include "attention_plasticity/stats/shape.h"
@@ -14,97 +15,135 @@
 namespace attention_plasticity {
 namespace {
 
-double dot(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-// Subtracts the mean and divides by the n - 1 deviation. False, and all zero, when the values have no spread.
-bool standardise(std::span<double> values) {
+// Less their mean. Equal values become exactly 0.
+void centre(std::span<double> values) {
   const auto n = static_cast<double>(values.size());
-  const double first = values[0];  // differences to it make equal values exactly 0
+  const double first = values[0];
   double sum = 0;
   for (double& value : values) sum += value -= first;
-  const double mean = sum / n;
-  double squares = 0;
-  for (double& value : values) {
-    value -= mean;
-    squares += value * value;
-  }
-  if (squares <= 0) return false;
-  const double scale = 1.0 / std::sqrt(squares / (n - 1));
-  for (double& value : values) value *= scale;
-  return true;
+  for (double& value : values) value -= sum / n;
 }
 
-Normality sample_normality(std::span<double> values, bool with_ks) {
-  if (values.size() < 3 || !standardise(values)) return {};
-  const Shape shape = sample_shape(values);
-  return {shape.skewness, shape.excess_kurtosis, with_ks ? kolmogorov_smirnov_p(values) : 1.0};
+double mean_magnitude(std::span<const double> values) {
+  double sum = 0;
+  for (const double value : values) sum += std::abs(value);
+  return sum / static_cast<double>(values.size());
+}
+
+// log2(t + 1). Most positions are whole numbers that come up again and again.
+std::vector<double> log_positions(std::span<const double> position) {
+  std::vector<double> known(4096, -1.0);
+  std::vector<double> result(position.size());
+  for (std::size_t i = 0; i < position.size(); ++i) {
+    const double t = position[i];
+    const auto whole = t < static_cast<double>(known.size()) ? static_cast<std::size_t>(t) : known.size();
+    const bool in_table = static_cast<double>(whole) == t && whole < known.size();
+    double& value = in_table ? known[whole] : result[i];
+    if (!in_table || value < 0) value = std::log2(t + 1.0);
+    result[i] = value;
+  }
+  return result;
+}
+
+// From powers of values less their mean; KS p is left at 1.
+Normality normality(const PowerSums& sums) {
+  const Shape shape = shape_of(sums);
+  return {shape.skewness, shape.excess_kurtosis, 1.0};
+}
+
+double deviation(const PowerSums& sums) { return std::sqrt(sums.squares() / static_cast<double>(sums.count - 1)); }
+
+// Of values that have been coded less some mean; `exact` gives them less their own.
+template <class Exact>
+double ks_p(KolmogorovCells& cells, std::span<const std::uint16_t> codes, double codes_per_unit, const PowerSums& sums,
+            const Exact& exact) {
+  const double scale = 1.0 / deviation(sums);
+  const auto standardise = [&](std::span<const std::uint32_t> rows, std::span<double> standardised) {
+    for (std::size_t i = 0; i < rows.size(); ++i) standardised[i] = exact(rows[i]) * scale;
+  };
+  const CodedSample sample{codes, (-32768.0 / codes_per_unit - sums.mean()) * scale, scale / codes_per_unit,
+                           standardise};
+  return kolmogorov_survival(codes.size(), cells.distance(sample));
 }
 
 }  // namespace
 
-ScalarPredictability scalar_predictability(std::span<const double> position, const Matrix& x,
-                                           std::span<const double> beta) {
-  const auto n = static_cast<double>(position.size());
-  std::vector<double> y(position.size());
-  std::ranges::transform(position, y.begin(), [](double t) { return std::log2(t + 1.0); });
-  const double y_mean = std::accumulate(y.begin(), y.end(), 0.0) / n;
+ScalarPredictability scalar_predictability(std::span<const double> position, std::span<const double> s) {
+  std::vector<double> y = log_positions(position);
+  centre(y);
   ScalarPredictability result;
-  for (const double value : y) result.mae_baseline += std::abs(value - y_mean) / n;
+  result.mae_baseline = mean_magnitude(y);
   result.mae_projection = result.mae_baseline;
-
-  const double norm = std::sqrt(dot(beta, beta));
-  if (norm > 0) {
-    std::vector<double> direction(beta.begin(), beta.end());
-    for (double& component : direction) component /= norm;
-    LineMoments moments(1);
-    std::vector<double> s(y.size());
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      s[i] = dot(x.row(i), direction);
-      moments.add(s[i], {&y[i], 1});
+  if (!s.empty()) {
+    std::vector<double> x(s.begin(), s.end());
+    centre(x);
+    LineSums sums{x.size(), 0, 0, {0}, {0}, {0}};
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      sums.tt += x[i] * x[i];
+      sums.tx[0] += x[i] * y[i];
+      sums.xx[0] += y[i] * y[i];
     }
-    const LineFit fit = moments.finish();
-    if (moments.spread_t() > 0) {
+    if (sums.tt > 0) {
+      const LineFit fit = fit_lines(sums);
       result.r_squared = fit.r_squared[0];
-      result.mae_projection = 0;
-      for (std::size_t i = 0; i < y.size(); ++i) {
-        result.mae_projection += std::abs(y[i] - fit.intercept[0] - fit.slope[0] * s[i]) / n;
-      }
+      for (std::size_t i = 0; i < x.size(); ++i) y[i] -= fit.slope[0] * x[i];
+      result.mae_projection = mean_magnitude(y);
     }
   }
   result.mae_ratio = result.mae_baseline > 0 ? result.mae_projection / result.mae_baseline : 1.0;
   return result;
 }
 
-Normality residual_normality(std::span<const double> position, const Matrix& rotated, double intercept, double slope) {
-  std::vector<double> residual(position.size());
-  for (std::size_t i = 0; i < residual.size(); ++i) residual[i] = rotated.row(i)[0] - intercept - slope * position[i];
-  return sample_normality(residual, true);
+Normality residual_normality(std::span<const double> position, std::span<const double> first_component, double slope) {
+  std::vector<double> residual(first_component.begin(), first_component.end());
+  for (std::size_t i = 0; i < residual.size(); ++i) residual[i] -= slope * position[i];
+  if (residual.size() < 3) return {};
+  centre(residual);
+  const PowerSums sums = power_sums(residual);
+  if (sums.squares() <= 0) return {};
+  Normality result = normality(sums);
+  const double codes_per_unit = 4096.0 / deviation(sums);
+  std::vector<std::uint16_t> codes(residual.size());
+  std::ranges::transform(residual, codes.begin(), [&](double value) { return code_of(value, codes_per_unit); });
+  KolmogorovCells cells;
+  result.ks_p = ks_p(cells, codes, codes_per_unit, sums, [&](std::size_t row) { return residual[row] - sums.mean(); });
+  return result;
 }
 
-NoiseNormality noise_normality(const Matrix& rotated, std::size_t max_dims, double p_alpha, std::uint64_t seed) {
-  if (rotated.rows() < 3 || rotated.cols() < 2) return {};
-  const std::size_t components = rotated.cols() - 1;
-  std::vector<bool> tested(components, false);
-  const std::vector<std::size_t> chosen =
-      NumpyGenerator(seed).choice_without_replacement(components, std::min(max_dims, components));
-  for (const std::size_t component : chosen) tested[component] = true;
-
-  std::vector<double> skewness, kurtosis, p;
-  std::vector<double> values(rotated.rows());
-  for (std::size_t component = 0; component < components; ++component) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = rotated.row(i)[component + 1];
-    const Normality normality = sample_normality(values, tested[component]);
-    skewness.push_back(std::abs(normality.skewness));
-    kurtosis.push_back(std::abs(normality.excess_kurtosis));
-    if (tested[component]) p.push_back(normality.ks_p);
+RotatedComponents rotated_components(const RotatedRows& queries, std::span<const double> mean, std::size_t max_dims,
+                                     double p_alpha, std::uint64_t seed) {
+  const bool measured = queries.size() >= 3 && queries.width() >= 2;
+  std::vector<bool> tested(queries.width(), false);
+  if (measured) {
+    const std::size_t components = queries.width() - 1;
+    for (const std::size_t component :
+         NumpyGenerator(seed).choice_without_replacement(components, std::min(max_dims, components))) {
+      tested[component + 1] = true;
+    }
   }
-  NoiseNormality result;
-  result.median_abs_skewness = median(skewness);
-  result.median_abs_excess_kurtosis = median(kurtosis);
-  result.median_ks_p = median(p);
-  result.share_below_alpha =
+  RotatedComponents result;
+  std::vector<double> skewness, kurtosis, p;
+  KolmogorovCells cells;
+  const RotatedColumns columns = queries.columns(mean, tested);
+  for (std::size_t component = 0; component < queries.width(); ++component) {
+    const PowerSums& sums = columns.sums[component];
+    result.squares.push_back(sums.squares());
+    if (!measured || component == 0) continue;
+    const Normality of_component = normality(sums);
+    skewness.push_back(std::abs(of_component.skewness));
+    kurtosis.push_back(std::abs(of_component.excess_kurtosis));
+    if (!tested[component]) continue;
+    const double own_mean = mean[component] + sums.mean();
+    const auto exact = [&](std::size_t row) { return queries.value(row, component) - own_mean; };
+    p.push_back(sums.squares() > 0
+                    ? ks_p(cells, columns.codes(component), columns.codes_per_unit[component], sums, exact)
+                    : 1.0);
+  }
+  if (!measured) return result;
+  result.noise.median_abs_skewness = median(skewness);
+  result.noise.median_abs_excess_kurtosis = median(kurtosis);
+  result.noise.median_ks_p = median(p);
+  result.noise.share_below_alpha =
       p.empty() ? std::numeric_limits<double>::quiet_NaN()
                 : static_cast<double>(std::ranges::count_if(p, [&](double value) { return value < p_alpha; })) /
                       static_cast<double>(p.size());

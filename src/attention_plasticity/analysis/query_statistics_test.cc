@@ -5,15 +5,41 @@
 #include <cmath>
 
 #include "attention_plasticity/plasticity/random_rows_testing.h"
+#include "attention_plasticity/stats/line_fit.h"
 
 namespace attention_plasticity {
 namespace {
 
+std::vector<double> random_normals(std::size_t n, NumpyGenerator& generator) {
+  std::vector<double> values(n);
+  for (double& value : values) value = random_normal(generator);
+  return values;
+}
+
+// Queries that have no slope: they stay as they are.
+struct Queries {
+  std::size_t width;
+  std::vector<float> values;
+
+  Queries(std::size_t rows, std::size_t columns) : width(columns), values(rows * columns) {}
+  Queries(std::size_t rows, std::size_t columns, NumpyGenerator& generator) : Queries(rows, columns) {
+    for (float& value : values) value = static_cast<float>(random_normal(generator));
+  }
+  float* row(std::size_t i) { return values.data() + i * width; }
+};
+
+NoiseNormality noise_normality(const Queries& queries, std::size_t max_dims, double p_alpha, std::uint64_t seed) {
+  const std::vector<double> position(queries.values.size() / queries.width, 0.0);
+  const LineSums sums = sum_rows(position, queries.values, queries.width);
+  const RotatedRows rows(queries.values, std::vector<double>(queries.width, 1.0), std::vector<double>(queries.width));
+  return rotated_components(rows, sums.mean, max_dims, p_alpha, seed).noise;
+}
+
 TEST(ScalarPredictability, IsPerfectWhereProjectionIsLogPosition) {
   const std::vector<double> position{0, 1, 3, 7, 15};
-  Matrix x(5, 2);
-  for (std::size_t i = 0; i < 5; ++i) x.row(i)[0] = 3 * std::log2(position[i] + 1) - 1;
-  const ScalarPredictability result = scalar_predictability(position, x, std::vector<double>{2, 0});
+  std::vector<double> s;
+  for (const double t : position) s.push_back(3 * std::log2(t + 1) - 1);
+  const ScalarPredictability result = scalar_predictability(position, s);
   EXPECT_NEAR(result.r_squared, 1, 1e-14);
   EXPECT_DOUBLE_EQ(result.mae_baseline, 1.2);
   EXPECT_NEAR(result.mae_projection, 0, 1e-14);
@@ -22,8 +48,8 @@ TEST(ScalarPredictability, IsPerfectWhereProjectionIsLogPosition) {
 
 TEST(ScalarPredictability, IsNoneWithoutSlopeOrSpread) {
   const std::vector<double> position{0, 1, 3};
-  for (const std::vector<double>& beta : {std::vector<double>{0, 0}, std::vector<double>{0, 1}}) {
-    const ScalarPredictability result = scalar_predictability(position, Matrix(3, 2), beta);
+  for (const std::vector<double>& s : {std::vector<double>{}, std::vector<double>{0.1, 0.1, 0.1}}) {
+    const ScalarPredictability result = scalar_predictability(position, s);
     EXPECT_EQ(result.r_squared, 0);
     EXPECT_EQ(result.mae_projection, result.mae_baseline);
     EXPECT_EQ(result.mae_ratio, 1);
@@ -31,21 +57,27 @@ TEST(ScalarPredictability, IsNoneWithoutSlopeOrSpread) {
 }
 
 TEST(ScalarPredictability, OfConstantPositionHasRatioOne) {
-  NumpyGenerator generator(1);
-  const ScalarPredictability result =
-      scalar_predictability(std::vector<double>{5, 5, 5}, random_matrix(3, 1, generator), std::vector<double>{1});
+  const ScalarPredictability result = scalar_predictability(std::vector<double>{5, 5, 5}, std::vector<double>{1, 4, 2});
   EXPECT_EQ(result.r_squared, 0);
   EXPECT_EQ(result.mae_baseline, 0);
   EXPECT_EQ(result.mae_ratio, 1);
 }
 
+TEST(ScalarPredictability, TakesPositionsThatAreFarOrNotWhole) {
+  const std::vector<double> position{0.5, 4095, 4096, 1e6, 4095, 0};
+  std::vector<double> s;
+  for (const double t : position) s.push_back(std::log2(t + 1));
+  const ScalarPredictability result = scalar_predictability(position, s);
+  EXPECT_NEAR(result.r_squared, 1, 1e-14);
+  EXPECT_NEAR(result.mae_projection, 0, 1e-14);
+}
+
 TEST(ResidualNormality, IsNeutralForFewRowsAndNoSpread) {
-  const Normality few = residual_normality(std::vector<double>{0, 1}, Matrix(2, 1), 0, 0);
+  const Normality few = residual_normality(std::vector<double>{0, 1}, std::vector<double>(2), 0);
   EXPECT_EQ(few.skewness, 0);
   EXPECT_EQ(few.ks_p, 1);
-  Matrix line(4, 1);
-  for (std::size_t i = 0; i < 4; ++i) line.row(i)[0] = 2.0 * static_cast<double>(i);
-  const Normality flat = residual_normality(std::vector<double>{0, 1, 2, 3}, line, 0, 2);
+  const Normality flat =
+      residual_normality(std::vector<double>{0, 1, 2, 3}, std::vector<double>{0.5, 2.5, 4.5, 6.5}, 2);
   EXPECT_EQ(flat.skewness, 0);
   EXPECT_EQ(flat.excess_kurtosis, 0);
   EXPECT_EQ(flat.ks_p, 1);
@@ -55,20 +87,20 @@ TEST(ResidualNormality, TellsNormalFromUniform) {
   NumpyGenerator generator(2);
   constexpr std::size_t n = 2000;
   const std::vector<double> position(n, 0.0);
-  const Normality normal = residual_normality(position, random_matrix(n, 1, generator), 0, 0);
+  const Normality normal = residual_normality(position, random_normals(n, generator), 0);
   EXPECT_GT(normal.ks_p, 0.01);
   EXPECT_NEAR(normal.excess_kurtosis, 0, 5 * std::sqrt(24.0 / n));
-  Matrix uniform(n, 1);
-  for (std::size_t i = 0; i < n; ++i) uniform.row(i)[0] = generator.random();
-  const Normality flat = residual_normality(position, uniform, 0, 0);
+  std::vector<double> uniform(n);
+  for (double& value : uniform) value = generator.random();
+  const Normality flat = residual_normality(position, uniform, 0);
   EXPECT_LT(flat.ks_p, 1e-6);
   EXPECT_NEAR(flat.excess_kurtosis, -1.2, 0.1);
 }
 
 TEST(NoiseNormality, LeavesOutFirstComponentAndRejectsAtLevelForNormals) {
   NumpyGenerator generator(3);
-  Matrix x = random_matrix(500, 41, generator);
-  for (std::size_t i = 0; i < 500; ++i) x.row(i)[0] = i == 0 ? 1e6 : 0;  // would dominate every median
+  Queries x(500, 41, generator);
+  for (std::size_t i = 0; i < 500; ++i) x.row(i)[0] = i == 0 ? 1e6F : 0;  // would dominate every median
   const NoiseNormality noise = noise_normality(x, 64, 0.01, 0);
   EXPECT_LT(noise.median_abs_skewness, 0.3);
   EXPECT_LT(noise.median_abs_excess_kurtosis, 0.5);
@@ -78,9 +110,9 @@ TEST(NoiseNormality, LeavesOutFirstComponentAndRejectsAtLevelForNormals) {
 
 TEST(NoiseNormality, OfTwoComponentsIsThatOfTheSecond) {
   NumpyGenerator generator(8);
-  Matrix x = random_matrix(50, 2, generator);
+  Queries x(50, 2, generator);
   const NoiseNormality before = noise_normality(x, 64, 0.01, 0);
-  for (std::size_t i = 0; i < 50; ++i) x.row(i)[0] = i == 0 ? 1e6 : 0;
+  for (std::size_t i = 0; i < 50; ++i) x.row(i)[0] = i == 0 ? 1e6F : 0;
   const NoiseNormality after = noise_normality(x, 64, 0.01, 0);
   EXPECT_EQ(before.median_abs_skewness, after.median_abs_skewness);
   EXPECT_EQ(before.median_ks_p, after.median_ks_p);
@@ -89,7 +121,7 @@ TEST(NoiseNormality, OfTwoComponentsIsThatOfTheSecond) {
 }
 
 TEST(NoiseNormality, CountsComponentsWithoutSpreadAsNormal) {
-  const NoiseNormality noise = noise_normality(Matrix(10, 4), 64, 0.01, 0);
+  const NoiseNormality noise = noise_normality(Queries(10, 4), 64, 0.01, 0);
   EXPECT_EQ(noise.median_abs_skewness, 0);
   EXPECT_EQ(noise.median_ks_p, 1);
   EXPECT_EQ(noise.share_below_alpha, 0);
@@ -97,12 +129,23 @@ TEST(NoiseNormality, CountsComponentsWithoutSpreadAsNormal) {
 
 TEST(NoiseNormality, IsNeutralForFewRowsAndOneComponentAndUntestedForNoDims) {
   NumpyGenerator generator(4);
-  EXPECT_EQ(noise_normality(random_matrix(2, 5, generator), 64, 0.01, 0).median_ks_p, 1);
-  EXPECT_EQ(noise_normality(random_matrix(20, 1, generator), 64, 0.01, 0).share_below_alpha, 0);
-  const NoiseNormality untested = noise_normality(random_matrix(20, 5, generator), 0, 0.01, 0);
+  EXPECT_EQ(noise_normality(Queries(2, 5, generator), 64, 0.01, 0).median_ks_p, 1);
+  EXPECT_EQ(noise_normality(Queries(20, 1, generator), 64, 0.01, 0).share_below_alpha, 0);
+  const NoiseNormality untested = noise_normality(Queries(20, 5, generator), 0, 0.01, 0);
   EXPECT_TRUE(std::isnan(untested.median_ks_p));
   EXPECT_TRUE(std::isnan(untested.share_below_alpha));
   EXPECT_GT(untested.median_abs_skewness, 0);
+}
+
+TEST(RotatedComponents, HaveTheSquaresOfEveryComponent) {
+  NumpyGenerator generator(9);
+  const Queries x(40, 3, generator);
+  const LineSums sums = sum_rows(std::vector<double>(40), x.values, 3);
+  const RotatedRows rows(x.values, std::vector<double>{1, -1, 1}, std::vector<double>(3));
+  const std::vector<double> mean{sums.mean[0], -sums.mean[1], sums.mean[2]};
+  const RotatedComponents components = rotated_components(rows, mean, 64, 0.01, 0);
+  ASSERT_EQ(components.squares.size(), 3U);
+  for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(components.squares[c], sums.xx[c], 1e-12 * sums.xx[c]);
 }
 
 TEST(ComponentWeights, AreSharesOfPositiveFit) {

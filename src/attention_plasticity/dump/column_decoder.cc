@@ -57,7 +57,8 @@ void for_each_batch(parquet::ColumnReader& column, Sink&& sink) {
         reader.ReadBatch(batch, definition.data(), repetition.data(), values.data(), &value_count);
     if (level_count <= 0) throw parquet::ParquetException("a page ends early");
     const auto levels = std::span<const std::int16_t>(definition).first(static_cast<std::size_t>(level_count));
-    if (std::ranges::count(levels, present) != value_count) {
+    const auto expected = all_are(levels, present) ? level_count : std::ranges::count(levels, present);
+    if (expected != value_count) {
       throw parquet::ParquetException("a page has fewer values than its levels say");
     }
     if (!sink(levels, std::span<const std::int16_t>(repetition).first(levels.size()),
@@ -72,10 +73,10 @@ void read_flat(parquet::ColumnReader& column, Widen widen, const std::function<b
   std::vector<Number> numbers;
   const std::int16_t present = column.descr()->max_definition_level();
   for_each_batch<Type>(column, [&](auto definition, auto /*repetition*/, auto values) {
-    numbers.clear();
+    numbers.resize(definition.size());
     auto value = values.begin();
-    for (const std::int16_t level : definition) {
-      numbers.push_back(level == present ? Number{widen(*value++)} : Number{});
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = definition[i] == present ? Number{widen(*value++)} : Number{};
     }
     return sink(numbers);
   });

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <stdexcept>
 
 namespace attention_plasticity {
@@ -33,10 +31,8 @@ bool VectorColumn::add(const VectorChunk& chunk) {
 bool VectorColumn::is_whole_row(const VectorChunk& chunk, std::size_t entry) const {
   if (width_ == 0 || chunk.definition.size() - entry < width_ || chunk.repetition[entry] != 0) return false;
   if (chunk.fitting < chunk.values.size() && chunk.fitting < entry + width_) return false;
-  const auto definition = chunk.definition.subspan(entry, width_);
-  const auto continuation = chunk.repetition.subspan(entry + 1, width_ - 1);
-  return std::ranges::count(definition, chunk.component_present) == std::ssize(definition) &&
-         std::ranges::count(continuation, std::int16_t{1}) == std::ssize(continuation);
+  return all_are(chunk.definition.subspan(entry, width_), chunk.component_present) &&
+         all_are(chunk.repetition.subspan(entry + 1, width_ - 1), 1);
 }
 
 bool VectorColumn::take_entry(const VectorChunk& chunk, std::size_t entry) {

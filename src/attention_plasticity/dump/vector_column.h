@@ -15,6 +15,18 @@ struct RowFault {
   std::string message;
 };
 
+/// True when all levels are this one, or there are none. Faster than counting them.
+inline bool all_are(std::span<const std::int16_t> levels, std::int16_t level) {
+  // No wider than a level, so that as many as fit in a register are compared at once.
+  const auto wanted = static_cast<std::uint16_t>(level);
+  std::uint16_t differing = 0;
+  for (const std::int16_t other : levels) {
+    const auto bits = static_cast<std::uint16_t>(static_cast<std::uint16_t>(other) ^ wanted);
+    differing = static_cast<std::uint16_t>(differing | bits);
+  }
+  return differing == 0;
+}
+
 /// Consecutive entries of a list column with their Parquet levels (Melnik et al. 2010, "Dremel"): `repetition` 0 begins
 /// a row; `definition` says how much of the path to a component is there. The levels have one length.
 struct VectorChunk {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
 
 #include "attention_plasticity/plasticity/query_model.h"
 
@@ -51,78 +50,80 @@ std::map<std::int64_t, std::vector<std::size_t>> rows_by_bucket(std::span<const 
   return rows;
 }
 
-GroupedRows split(std::span<const std::size_t> rows, const RotatedQueries& queries) {
+// By jackknife group; all in one where there are none.
+GroupedRows split(std::span<const std::size_t> rows, const PooledQueries& queries) {
+  if (queries.groups == 0) return {{rows.begin(), rows.end()}};
   GroupedRows groups(queries.groups);
   for (const std::size_t row : rows) groups[queries.group[row]].push_back(row);
   return groups;
 }
 
-GroupedRows split_all(const RotatedQueries& queries) {
+GroupedRows split_all(const PooledQueries& queries) {
   GroupedRows groups(queries.groups);
   for (std::size_t row = 0; row < queries.group.size(); ++row) groups[queries.group[row]].push_back(row);
   return groups;
 }
 
-// One query bucket: its model, and the cells that were drawn for it.
+// One query bucket: its model, and the cells that are drawn for it.
 class BucketMeasurement {
  public:
-  BucketMeasurement(const RotatedQueries& queries, const std::vector<std::size_t>& rows, Method method,
+  BucketMeasurement(const PooledQueries& queries, const std::vector<std::size_t>& rows, Method method,
                     const GroupedLines& lines)
-      : method_(method), whole_(method, queries.vectors, queries.position, {rows}, lines) {
-    if (queries.groups > 0) split_.emplace(method, queries.vectors, queries.position, split(rows, queries), lines);
-  }
+      : method_(method),
+        model_(method, queries.frame, lines, split(rows, queries), queries.position, queries.captured) {}
 
-  double position() const { return whole_.positions().mean(); }
+  double position() const { return model_.positions().mean(); }
 
-  PairMean cell(const CellPairs& cell) const {
+  /// The cell's mean; the cell is also added to each mean without a group.
+  PairMean add(CellPairs& cell, std::vector<CellMean>& without) const {
+    const QueryModel::Pairs pairs = model_.pairs(cell.differences);
     PairMean mean;
-    for (const double value : whole_.pairs(cell.differences).plasticity()) mean.add(value);
+    for (const double value : pairs.plasticity()) mean.add(value);
+    for (std::size_t g = 0; g < without.size(); ++g) {
+      const std::size_t left = model_.positions().count(g);
+      if (left >= fewest_queries(method_)) without[g].add(mean_without(g, cell.group, pairs), left);
+    }
     return mean;
   }
 
-  // Adds the cell to each group's mean without that group, if there are groups.
-  void add_without_groups(const CellPairs& cell, std::vector<CellMean>& without) const {
-    if (!split_) return;
-    const QueryModel::Pairs pairs = split_->pairs(cell.differences);
-    for (std::size_t g = 0; g < without.size(); ++g) {
-      const std::size_t left = split_->positions().count(g);
-      if (left < fewest_queries(method_)) continue;
-      const std::vector<double> values = pairs.plasticity(g);
-      PairMean mean;
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        if (cell.group[i] != g) mean.add(values[i]);
-      }
-      without[g].add(mean, left);
+ private:
+  static PairMean mean_without(std::size_t group, std::span<const std::size_t> group_of_pair,
+                               const QueryModel::Pairs& pairs) {
+    const std::vector<double> values = pairs.plasticity(group);
+    PairMean mean;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (group_of_pair[i] != group) mean.add(values[i]);
     }
+    return mean;
   }
 
- private:
   Method method_;
-  QueryModel whole_;
-  std::optional<QueryModel> split_;
+  QueryModel model_;
 };
 
 }  // namespace
 
-HeadPlasticity measure_plasticity(const RotatedQueries& queries, const DrawCells& draw, Method method,
+HeadPlasticity measure_plasticity(const PooledQueries& queries, const DrawCells& draw, Method method,
                                   Weighting weighting) {
-  const GroupedLines lines(queries.vectors, queries.position, split_all(queries));
+  const GroupedLines lines(method, queries.lines, queries.frame, split_all(queries), queries.position,
+                           queries.captured);
   HeadPlasticity head;
   CellMean overall(weighting);
   std::vector<CellMean> without(queries.groups, CellMean(weighting));
-  for (const auto& [bucket, rows] : rows_by_bucket(queries.bucket)) {
-    if (bucket <= 0 || rows.size() < fewest_queries(method)) continue;
+  for (const auto& [bucket_, rows] : rows_by_bucket(queries.bucket)) {
+    if (bucket_ <= 0 || rows.size() < fewest_queries(method)) continue;
+    const std::int64_t bucket = bucket_;
+    const std::size_t n_queries = rows.size();
     const BucketMeasurement measurement(queries, rows, method, lines);
     PairMean at_time;
-    for (const CellPairs& cell : draw(bucket, measurement.position())) {
-      const PairMean mean = measurement.cell(cell);
+    draw(bucket, measurement.position(), [&](CellPairs& cell) {
+      const PairMean mean = measurement.add(cell, without);
       head.cells.push_back({bucket, cell.key_bucket, mean.value(), mean.count});
-      overall.add(mean, rows.size());
+      overall.add(mean, n_queries);
       at_time.sum += mean.sum;
       at_time.count += mean.count;
-      measurement.add_without_groups(cell, without);
-    }
-    head.times.push_back({bucket, measurement.position(), at_time.value(), at_time.count, rows.size()});
+    });
+    head.times.push_back({bucket, measurement.position(), at_time.value(), at_time.count, n_queries});
   }
   head.overall = overall.value();
   for (const CellMean& mean : without) head.without_group.push_back(mean.value());

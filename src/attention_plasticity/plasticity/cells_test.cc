@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <tuple>
@@ -11,17 +12,33 @@
 namespace attention_plasticity {
 namespace {
 
+// Of vectors that are in the space of the model already.
+HeadPlasticity measure_rotated(const Matrix& vectors, std::span<const std::int64_t> bucket,
+                               std::span<const double> position, std::span<const std::size_t> group, std::size_t groups,
+                               const std::function<std::vector<CellPairs>(std::int64_t)>& cells, Method method,
+                               Weighting weighting) {
+  LineMoments moments(vectors.cols());
+  for (std::size_t i = 0; i < vectors.rows(); ++i) moments.add(position[i], vectors.row(i));
+  const LineFit lines = moments.finish();
+  const PositionFrame frame(vectors.cols());
+  const auto row = [&](std::size_t i, std::span<double> out) { std::ranges::copy(vectors.row(i), out.begin()); };
+  const auto draw = [&](std::int64_t query_bucket, double, const TakeCell& take) {
+    for (CellPairs& cell : cells(query_bucket)) take(cell);
+  };
+  return measure_plasticity({row, frame, lines, bucket, position, group, groups}, draw, method, weighting);
+}
+
 // Two query buckets of 3 and 5 queries, a third of one; one cell for bucket 1, three for bucket 2, the last one empty.
 class Cells : public testing::Test {
  protected:
   Cells() {
     NumpyGenerator generator(5);
     vectors_ = random_matrix(10, 3, generator);
-    for (const std::size_t columns : {4, 2, 6, 0}) differences_.push_back(random_matrix(3, columns, generator));
+    for (const std::size_t pairs : {4, 2, 6, 0}) differences_.push_back(random_matrix(pairs, 3, generator));
   }
 
   HeadPlasticity measure(Method method, Weighting weighting) const {
-    const auto draw = [&](std::int64_t bucket, double) {
+    const auto draw = [&](std::int64_t bucket) {
       std::vector<CellPairs> cells;
       const std::size_t first = bucket == 1 ? 0 : 1;
       for (std::size_t i = first; i < (bucket == 1 ? 1U : 4U); ++i) {
@@ -29,7 +46,7 @@ class Cells : public testing::Test {
       }
       return cells;
     };
-    return measure_plasticity({vectors_, bucket_, position_, {}, 0}, draw, method, weighting);
+    return measure_rotated(vectors_, bucket_, position_, {}, 0, draw, method, weighting);
   }
 
   Matrix vectors_;
@@ -72,7 +89,7 @@ TEST_P(CellsWithoutGroup, AreThoseOfTheRest) {
   const auto [method, weighting] = GetParam();
   NumpyGenerator generator(6);
   const Matrix vectors = random_matrix(60, 3, generator);
-  const Matrix differences = random_matrix(3, 30, generator);
+  const Matrix differences = random_matrix(30, 3, generator);
   std::vector<std::int64_t> bucket;
   std::vector<double> position;
   std::vector<std::size_t> group, pair_group;
@@ -89,16 +106,16 @@ TEST_P(CellsWithoutGroup, AreThoseOfTheRest) {
     for (std::size_t i = 0; i < (query_bucket == 1 ? 30U : 20U); ++i) {
       if (left_out != pair_group[i]) kept.push_back(i);
     }
-    cell.differences = Matrix(3, kept.size());
+    cell.differences = Matrix(kept.size(), 3);
     for (std::size_t i = 0; i < kept.size(); ++i) {
-      for (std::size_t c = 0; c < 3; ++c) cell.differences.row(c)[i] = differences.row(c)[kept[i]];
+      std::ranges::copy(differences.row(kept[i]), cell.differences.row(i).begin());
       cell.group.push_back(pair_group[kept[i]]);
     }
     return std::vector<CellPairs>{cell};
   };
-  const HeadPlasticity whole = measure_plasticity(
-      {vectors, bucket, position, group, 3}, [&](std::int64_t query_bucket, double) { return cells(query_bucket, {}); },
-      method, weighting);
+  const HeadPlasticity whole = measure_rotated(
+      vectors, bucket, position, group, 3, [&](std::int64_t query_bucket) { return cells(query_bucket, {}); }, method,
+      weighting);
   ASSERT_EQ(whole.without_group.size(), 3U);
   for (std::size_t left_out = 0; left_out < 3; ++left_out) {
     std::vector<std::int64_t> rest_bucket;
@@ -113,9 +130,9 @@ TEST_P(CellsWithoutGroup, AreThoseOfTheRest) {
       rest_position.push_back(position[rows[i]]);
       for (std::size_t c = 0; c < 3; ++c) rest.row(i)[c] = vectors.row(rows[i])[c];
     }
-    const HeadPlasticity alone = measure_plasticity(
-        {rest, rest_bucket, rest_position, {}, 0},
-        [&](std::int64_t query_bucket, double) { return cells(query_bucket, left_out); }, method, weighting);
+    const HeadPlasticity alone = measure_rotated(
+        rest, rest_bucket, rest_position, {}, 0,
+        [&](std::int64_t query_bucket) { return cells(query_bucket, left_out); }, method, weighting);
     EXPECT_NEAR(whole.without_group[left_out], alone.overall, 1e-13);
   }
 }
@@ -127,10 +144,9 @@ INSTANTIATE_TEST_SUITE_P(All, CellsWithoutGroup,
 TEST(CellsWithoutPairs, GiveNoValue) {
   const std::vector<std::int64_t> bucket{1, 1};
   const std::vector<double> position{1, 2};
-  const HeadPlasticity head = measure_plasticity(
-      {Matrix(2, 2), bucket, position, {}, 0},
-      [](std::int64_t, double) { return std::vector<CellPairs>{{0, Matrix(2, 0), {}}}; }, Method::positional,
-      Weighting::queries);
+  const HeadPlasticity head = measure_rotated(
+      Matrix(2, 2), bucket, position, {}, 0, [](std::int64_t) { return std::vector<CellPairs>{{0, Matrix(0, 2), {}}}; },
+      Method::positional, Weighting::queries);
   EXPECT_TRUE(std::isnan(head.overall));
   EXPECT_TRUE(std::isnan(head.times.at(0).plasticity));
 }

@@ -8,8 +8,9 @@
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
 #include "attention_plasticity/plasticity/triples.h"
-#include "attention_plasticity/plasticity/win_probability.h"
-#include "attention_plasticity/stats/eigen.h"
+#include "attention_plasticity/plasticity/win_count_kernel.h"
+#include "attention_plasticity/plasticity/win_probability_kernel.h"
+#include "attention_plasticity/rotary/turning_table.h"
 
 namespace attention_plasticity {
 namespace {
@@ -17,35 +18,47 @@ namespace {
 // Triples handled together: the products with all queries stay in the cache.
 constexpr std::size_t block_size = 256;
 
+// The farthest that a vector is turned: to its own position, or back by that of a query.
+double last_position(const HeadRows& queries, const HeadRows& keys) {
+  double last = 0;
+  for (const double position : queries.position) last = std::max(last, position);
+  for (const double position : keys.position) last = std::max(last, position);
+  return last;
+}
+
 // Vectors as the model compares them, turned back to where all positions are alike.
 class UnrotatedFrame {
  public:
-  explicit UnrotatedFrame(const ExactSettings& settings) : settings_(settings) {}
+  UnrotatedFrame(const ExactSettings& settings, const HeadRows& queries, const HeadRows& keys)
+      : settings_(settings),
+        queries_(queries),
+        keys_(keys),
+        turning_(settings.rotation, last_position(queries, keys)),
+        other_key_(keys.width) {}
 
   // q̃ of a query.
-  void query(std::span<const float> captured, double position, std::span<double> out) const {
-    std::ranges::copy(captured, out.begin());
+  void query(std::size_t row, std::span<double> out) const {
     if (settings_.vectors == Vectors::post) {
-      settings_.rotation.turn(out, -position);
+      turning_.turn(queries_.row(row), -queries_.position[row], out);
     } else {
+      std::ranges::copy(queries_.row(row), out.begin());
       scale(out);
     }
   }
 
   // u = R(-t)(k_a - k_b), the keys as they stand at their positions, for a query at t.
-  void key_difference(const HeadRows& keys, std::size_t a, std::size_t b, double t, std::span<double> out) {
-    const auto first = keys.row(a);
-    const auto second = keys.row(b);
+  void key_difference(const Triple& triple, std::span<double> out) {
+    const double t = queries_.position[triple.query];
+    const auto first = keys_.row(triple.first);
+    const auto second = keys_.row(triple.second);
     if (settings_.vectors == Vectors::post) {
       for (std::size_t c = 0; c < out.size(); ++c)
         out[c] = static_cast<double>(first[c]) - static_cast<double>(second[c]);
-      settings_.rotation.turn(out, -t);
+      turning_.turn(out, -t);
       return;
     }
-    std::ranges::copy(first, out.begin());
-    other_key_.assign(second.begin(), second.end());
-    settings_.rotation.turn(out, keys.position[a] - t);
-    settings_.rotation.turn(other_key_, keys.position[b] - t);
+    turning_.turn(first, keys_.position[triple.first] - t, out);
+    turning_.turn(second, keys_.position[triple.second] - t, other_key_);
     for (std::size_t c = 0; c < out.size(); ++c) out[c] -= other_key_[c];
     scale(out);
   }
@@ -57,14 +70,11 @@ class UnrotatedFrame {
   }
 
   const ExactSettings& settings_;
+  const HeadRows& queries_;
+  const HeadRows& keys_;
+  TurningTable turning_;
   std::vector<double> other_key_;
 };
-
-Matrix unrotated_queries(const HeadRows& queries, const UnrotatedFrame& frame) {
-  Matrix unrotated(queries.size(), queries.width);
-  for (std::size_t i = 0; i < queries.size(); ++i) frame.query(queries.row(i), queries.position[i], unrotated.row(i));
-  return unrotated;
-}
 
 GroupedRows rows_by_group(std::span<const std::size_t> group, std::size_t groups, std::size_t rows) {
   GroupedRows by_group(std::max<std::size_t>(groups, 1));
@@ -72,23 +82,16 @@ GroupedRows rows_by_group(std::span<const std::size_t> group, std::size_t groups
   return by_group;
 }
 
-Matrix chosen_rows(const Matrix& all, std::span<const std::size_t> chosen) {
-  Matrix rows(chosen.size(), all.cols());
-  for (std::size_t i = 0; i < chosen.size(); ++i) std::ranges::copy(all.row(chosen[i]), rows.row(i).begin());
+Matrix unrotated_queries(const UnrotatedFrame& frame, std::span<const std::size_t> chosen, std::size_t width) {
+  Matrix rows(chosen.size(), width);
+  for (std::size_t i = 0; i < chosen.size(); ++i) frame.query(chosen[i], rows.row(i));
   return rows;
 }
 
-// The model-free plasticity of each direction: how often w·q > 0 over the given queries, without a bias of their
-// number.
-std::vector<double> counted_plasticity(const Matrix& queries, const Matrix& directions) {
-  const RowMajorMatrix along = as_eigen(queries) * as_eigen(directions);
-  const Eigen::RowVectorXd wins =
-      (along.array() > 0).cast<double>().colwise().sum() + 0.5 * (along.array() == 0).cast<double>().colwise().sum();
-  const auto n = static_cast<double>(queries.rows());
-  std::vector<double> plasticity;
-  plasticity.reserve(directions.cols());
-  for (const double count : wins) plasticity.push_back(4 * (count / n) * (1 - count / n) * n / (n - 1));
-  return plasticity;
+// The model-free plasticity of a direction along which so many of n queries win, without a bias of their number.
+double counted_plasticity(double wins, std::size_t queries) {
+  const auto n = static_cast<double>(queries);
+  return 4 * (wins / n) * (1 - wins / n) * n / (n - 1);
 }
 
 int distance_bin(double distance) { return std::ilogb(1.0 + distance); }
@@ -115,20 +118,20 @@ double mean(double sum, std::size_t n) {
 class Measurement {
  public:
   // The triples are drawn before the queries of the model-free check.
-  Measurement(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings, const Matrix& unrotated,
-              std::span<const std::size_t> query_group, const GroupedRows& by_group, std::size_t groups,
-              NumpyGenerator& generator)
+  Measurement(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings,
+              std::span<const std::size_t> query_group, std::size_t groups, NumpyGenerator& generator)
       : queries_(queries),
         keys_(keys),
-        frame_(settings),
+        frame_(settings, queries, keys),
         query_group_(query_group),
+        by_group_(rows_by_group(query_group, groups, queries.size())),
         triples_(draw_triples(queries, keys, settings.window_unit, settings.num_triples, generator)),
-        scatter_(unrotated, by_group, 0),
-        counted_(chosen_rows(unrotated, generator.choice_without_replacement(
-                                            queries.size(), std::min(settings.empirical_queries, queries.size())))),
-        without_(groups) {
-    for (std::size_t g = 0; g < groups; ++g) queries_without_.push_back(queries.size() - by_group[g].size());
-  }
+        scatter_(queries.width, by_group_, [this](std::size_t row, std::span<double> out) { frame_.query(row, out); }),
+        counter_(unrotated_queries(
+            frame_,
+            generator.choice_without_replacement(queries.size(), std::min(settings.empirical_queries, queries.size())),
+            queries.width)),
+        without_(groups) {}
 
   ExactPlasticity run() {
     for (std::size_t first = 0; first < triples_.size(); first += block_size) {
@@ -139,7 +142,7 @@ class Measurement {
     exact.overall = mean(all_.plasticity, all_.n);
     exact.logit_fixed = mean(all_.fixed, all_.n);
     exact.logit_spread = mean(all_.spread, all_.n);
-    if (counted_.rows() > 1) exact.empirical = mean(counted_plasticity_, all_.n);
+    if (counter_.queries() > 1) exact.empirical = mean(counted_plasticity_, all_.n);
     for (const auto& [bins, sums] : by_distance_) {
       exact.distances.push_back({bins.first, bins.second, mean(sums.plasticity, sums.n), mean(sums.fixed, sums.n),
                                  mean(sums.spread, sums.n), sums.n});
@@ -149,15 +152,10 @@ class Measurement {
   }
 
  private:
-  // The u of each triple, one column each.
+  // The u of each triple.
   Matrix directions(std::span<const Triple> triples) {
-    Matrix directions(keys_.width, triples.size());
-    std::vector<double> u(keys_.width);
-    for (std::size_t i = 0; i < triples.size(); ++i) {
-      const Triple& triple = triples[i];
-      frame_.key_difference(keys_, triple.first, triple.second, queries_.position[triple.query], u);
-      for (std::size_t c = 0; c < u.size(); ++c) directions.row(c)[i] = u[c];
-    }
+    Matrix directions(triples.size(), keys_.width);
+    for (std::size_t i = 0; i < triples.size(); ++i) frame_.key_difference(triples[i], directions.row(i));
     return directions;
   }
 
@@ -166,25 +164,27 @@ class Measurement {
     const GroupedScatter::Projection projection = scatter_.project(u);
     const ProjectedMoments moments = projection.moments();
     const double root_d = std::sqrt(static_cast<double>(keys_.width));
+    std::vector<double> value(triples.size());
+    plasticity_of_pairs(moments.mean, moments.variance, value);
     for (std::size_t i = 0; i < triples.size(); ++i) {
       const double fixed = std::abs(moments.mean[i]) / root_d;
       const double spread = std::sqrt(moments.variance[i]) / root_d;
-      const double value = plasticity(moments.mean[i], moments.variance[i]);
-      all_.add(value, fixed, spread);
-      by_distance_[bins(triples[i])].add(value, fixed, spread);
+      all_.add(value[i], fixed, spread);
+      by_distance_[bins(triples[i])].add(value[i], fixed, spread);
     }
     for (std::size_t g = 0; g < without_.size(); ++g) add_without(g, triples, projection);
-    if (counted_.rows() > 1) {
-      for (const double value : counted_plasticity(counted_, u)) counted_plasticity_ += value;
+    if (counter_.queries() > 1) {
+      for (const double wins : counter_.count(u)) counted_plasticity_ += counted_plasticity(wins, counter_.queries());
     }
   }
 
   void add_without(std::size_t group, std::span<const Triple> triples, const GroupedScatter::Projection& projection) {
-    if (queries_without_[group] < 2) return;
+    if (queries_.size() - by_group_[group].size() < 2) return;
     const ProjectedMoments moments = projection.moments(group);
+    std::vector<double> value(triples.size());
+    plasticity_of_pairs(moments.mean, moments.variance, value);
     for (std::size_t i = 0; i < triples.size(); ++i) {
-      if (query_group_[triples[i].query] == group) continue;
-      without_[group].add(plasticity(moments.mean[i], moments.variance[i]), 0, 0);
+      if (query_group_[triples[i].query] != group) without_[group].add(value[i], 0, 0);
     }
   }
 
@@ -198,10 +198,10 @@ class Measurement {
   const HeadRows& keys_;
   UnrotatedFrame frame_;
   std::span<const std::size_t> query_group_;
+  GroupedRows by_group_;
   std::vector<Triple> triples_;
   GroupedScatter scatter_;
-  Matrix counted_;                            // queries of the model-free check, unrotated
-  std::vector<std::size_t> queries_without_;  // each group
+  WinCounter counter_;  // of the queries of the model-free check
 
   Sums all_;
   std::map<std::pair<int, int>, Sums> by_distance_;
@@ -219,9 +219,7 @@ ExactPlasticity measure_exact_plasticity(const HeadRows& queries, const HeadRows
     nothing.without_group.assign(groups, std::numeric_limits<double>::quiet_NaN());
     return nothing;
   }
-  const Matrix unrotated = unrotated_queries(queries, UnrotatedFrame(settings));
-  const GroupedRows by_group = rows_by_group(query_group, groups, queries.size());
-  return Measurement(queries, keys, settings, unrotated, query_group, by_group, groups, generator).run();
+  return Measurement(queries, keys, settings, query_group, groups, generator).run();
 }
 
 }  // namespace attention_plasticity

@@ -1,29 +1,31 @@
 #include "attention_plasticity/plasticity/grouped_queries.h"
 
-#include <Eigen/QR>
+#include <algorithm>
 #include <limits>
 
-#include "attention_plasticity/stats/eigen.h"
+#include "attention_plasticity/plasticity/scatter.h"
 
 namespace attention_plasticity {
 namespace {
 
-Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
+// Moments of some queries along many directions: count, means, sums of squares around them.
+struct AlongDirections {
+  double count;
+  const double* mean;
+  const double* squares;
+};
 
-// The triangular factor R of X = QR, for which RᵀR = XᵀX; X itself where it has no more rows than columns.
-RowMajorMatrix scatter_factor(const RowMajorMatrix& centred) {
-  if (centred.rows() <= centred.cols()) return centred;
-  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(centred);
-  return qr.matrixQR().topRows(centred.cols()).triangularView<Eigen::Upper>();
-}
-
-// Subtracts and returns the mean. It is summed from differences to the first row, so that equal rows become exactly 0.
-Eigen::RowVectorXd centre(RowMajorMatrix& rows) {
-  const Eigen::RowVectorXd first = rows.row(0);
-  rows.rowwise() -= first;
-  const Eigen::RowVectorXd shift = rows.colwise().mean();
-  rows.rowwise() -= shift;
-  return first + shift;
+// The moments of two sets of queries together.
+void merge_moments(const AlongDirections& a, const AlongDirections& b, std::size_t directions, double* mean,
+                   double* squares) {
+  const double both = a.count + b.count;
+  const double share = both > 0 ? b.count / both : 0.0;
+  const double between = a.count * share;
+  for (std::size_t i = 0; i < directions; ++i) {
+    const double shift = b.mean[i] - a.mean[i];
+    mean[i] = a.mean[i] + shift * share;
+    squares[i] = a.squares[i] + b.squares[i] + between * shift * shift;
+  }
 }
 
 }  // namespace
@@ -50,69 +52,62 @@ double GroupedPositions::mean(LeftOut left_out) const {
   return n > 0 ? sum / static_cast<double>(n) : std::numeric_limits<double>::quiet_NaN();
 }
 
-GroupedScatter::GroupedScatter(const Matrix& vectors, const GroupedRows& rows, std::size_t first_component)
-    : means_(rows.size(), vectors.cols()) {
-  const auto all = as_eigen(vectors);
-  std::vector<RowMajorMatrix> factors;
-  std::size_t factor_rows = 0;
-  for (std::size_t g = 0; g < rows.size(); ++g) {
-    count_.push_back(static_cast<double>(rows[g].size()));
-    first_factor_row_.push_back(factor_rows);
-    if (rows[g].empty()) continue;
-    RowMajorMatrix centred(index(rows[g].size()), all.cols());
-    for (std::size_t i = 0; i < rows[g].size(); ++i) centred.row(index(i)) = all.row(index(rows[g][i]));
-    centred.leftCols(index(first_component)).setZero();
-    as_eigen(means_).row(index(g)) = centre(centred);
-    factors.push_back(scatter_factor(centred));
-    factor_rows += static_cast<std::size_t>(factors.back().rows());
-  }
-  first_factor_row_.push_back(factor_rows);
-
-  factors_ = Matrix(factor_rows, vectors.cols());
-  Eigen::Index at = 0;
-  for (const RowMajorMatrix& factor : factors) {
-    as_eigen(factors_).middleRows(at, factor.rows()) = factor;
-    at += factor.rows();
+GroupedScatter::GroupedScatter(std::size_t width, const GroupedRows& rows, const QueryRow& query)
+    : forms_(width, rows.size()) {
+  ScatterSum sum(width);
+  for (const auto& of_group : rows) {
+    sum.clear();
+    for (const std::size_t row : of_group) query(row, sum.add());
+    count_.push_back(static_cast<double>(of_group.size()));
+    if (const double* centred = sum.finish_rows(width / 2)) {
+      forms_.add_rows(sum.mean(), centred, of_group.size(), sum.stride());
+    } else {
+      sum.finish();
+      forms_.add(sum.mean(), sum.scatter(), sum.stride());
+    }
   }
 }
 
 GroupedScatter::Projection GroupedScatter::project(const Matrix& directions) const {
+  Matrix mean(count_.size(), directions.rows());
+  Matrix squares(count_.size(), directions.rows());
+  forms_.evaluate(directions, mean, squares);
   Projection projection;
-  projection.count_ = count_;
-  projection.mean_ = Matrix(count_.size(), directions.cols());
-  projection.squares_ = Matrix(count_.size(), directions.cols());
-  as_eigen(projection.mean_).noalias() = as_eigen(means_) * as_eigen(directions);
-  const RowMajorMatrix along = as_eigen(factors_) * as_eigen(directions);
-  for (std::size_t g = 0; g < count_.size(); ++g) {
-    auto squares = as_eigen(projection.squares_).row(index(g));
-    for (std::size_t i = first_factor_row_[g]; i < first_factor_row_[g + 1]; ++i) {
-      squares += along.row(index(i)).cwiseAbs2();
-    }
-  }
+  projection.merge(count_, mean, squares);
   return projection;
 }
 
+void GroupedScatter::Projection::merge(std::span<const double> count, const Matrix& mean, const Matrix& squares) {
+  const std::size_t groups = count.size();
+  const std::size_t directions = mean.cols();
+  for (Merged* merged : {&before_, &behind_}) {
+    *merged = {std::vector<double>(groups + 1), Matrix(groups + 1, directions), Matrix(groups + 1, directions)};
+  }
+  const auto group = [&](std::size_t g) {
+    return AlongDirections{count[g], mean.row(g).data(), squares.row(g).data()};
+  };
+  const auto add = [&](Merged& merged, std::size_t from, std::size_t to, std::size_t g) {
+    merged.count[to] = merged.count[from] + count[g];
+    merge_moments({merged.count[from], merged.mean.row(from).data(), merged.squares.row(from).data()}, group(g),
+                  directions, merged.mean.row(to).data(), merged.squares.row(to).data());
+  };
+  for (std::size_t g = 0; g < groups; ++g) add(before_, g, g + 1, g);
+  for (std::size_t g = groups; g-- > 0;) add(behind_, g + 1, g, g);
+}
+
 ProjectedMoments GroupedScatter::Projection::moments(LeftOut left_out) const {
-  const std::size_t directions = mean_.cols();
-  ProjectedMoments merged{std::vector<double>(directions), std::vector<double>(directions)};
-  double n = 0;
-  for (std::size_t g = 0; g < count_.size(); ++g) {
-    if (left_out == g || count_[g] == 0) continue;
-    const double share = count_[g] / (n + count_[g]);
-    const double between = n * share;
-    const auto mean = mean_.row(g);
-    const auto squares = squares_.row(g);
-    for (std::size_t i = 0; i < directions; ++i) {
-      const double shift = mean[i] - merged.mean[i];
-      merged.mean[i] += shift * share;
-      merged.variance[i] += squares[i] + between * shift * shift;
-    }
-    n += count_[g];
-  }
-  if (n > 1) {
-    for (double& variance : merged.variance) variance /= n - 1;
-  }
-  return merged;
+  const std::size_t directions = before_.mean.cols();
+  const std::size_t groups = before_.count.size() - 1;
+  const std::size_t first = left_out.value_or(groups);
+  const std::size_t rest = left_out ? first + 1 : groups;
+  ProjectedMoments moments{std::vector<double>(directions), std::vector<double>(directions)};
+  merge_moments({before_.count[first], before_.mean.row(first).data(), before_.squares.row(first).data()},
+                {behind_.count[rest], behind_.mean.row(rest).data(), behind_.squares.row(rest).data()}, directions,
+                moments.mean.data(), moments.variance.data());
+  // A quadratic form may fall below 0 by rounding where the queries have no spread along its direction.
+  const double n = before_.count[first] + behind_.count[rest];
+  for (double& v : moments.variance) v = std::max(0.0, n > 1 ? v / (n - 1) : v);
+  return moments;
 }
 
 }  // namespace attention_plasticity

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "attention_plasticity/base/matrix.h"
+#include "attention_plasticity/plasticity/quadratic_kernel.h"
 
 namespace attention_plasticity {
 
@@ -35,17 +37,18 @@ struct ProjectedMoments {
   std::vector<double> variance;  ///< n - 1 in the denominator, never negative; 0 for a single query
 };
 
+/// Writes the components of a query.
+using QueryRow = std::function<void(std::size_t row, std::span<double> out)>;
+
 /// Means and covariances of queries as they show along given directions, with any one group left out.
 ///
-/// Each group g keeps its count, its mean and a factor F_g with F_gᵀ F_g = sum (q - mean_g)(q - mean_g)ᵀ: the centred
-/// rows themselves, or their triangular factor where there are more rows than components. A direction w then has the
-/// sum of squares |F_g w|² in the group, and the groups are merged for each w. All of it is sums of squares: nothing is
-/// subtracted, so no variance turns negative, and queries that are all equal have variance 0 exactly. Leaving out each
-/// of G groups costs one product with all rows rather than G products with a covariance.
+/// Each group g keeps its count, its mean and its scatter S_g = sum (q - mean_g)(q - mean_g)ᵀ. Along a direction w it
+/// has the mean w·mean_g and the sum of squares wᵀ S_g w, and the groups are merged for each w: those before and those
+/// behind the one that is left out, so that nothing is subtracted. Leaving out each of G groups costs one evaluation of
+/// G quadratic forms rather than G covariances.
 class GroupedScatter {
  public:
-  /// Components before `first_component` count as zero.
-  GroupedScatter(const Matrix& vectors, const GroupedRows& rows, std::size_t first_component);
+  GroupedScatter(std::size_t width, const GroupedRows& rows, const QueryRow& query);
 
   /// A set of directions seen by every group.
   class Projection {
@@ -55,18 +58,23 @@ class GroupedScatter {
 
    private:
     friend class GroupedScatter;
-    std::vector<double> count_;
-    Matrix mean_;     // groups × directions: w·mean_g
-    Matrix squares_;  // groups × directions: |F_g w|²
+    // Moments of the first, or the last, so many groups.
+    struct Merged {
+      std::vector<double> count;
+      Matrix mean;
+      Matrix squares;
+    };
+    void merge(std::span<const double> count, const Matrix& mean, const Matrix& squares);
+
+    Merged before_;
+    Merged behind_;
   };
-  /// `directions` is components × directions.
+  /// `directions` is directions × components.
   Projection project(const Matrix& directions) const;
 
  private:
   std::vector<double> count_;
-  std::vector<std::size_t> first_factor_row_;  // of each group, and the end
-  Matrix means_;                               // groups × components
-  Matrix factors_;                             // the F_g, one below the other
+  QuadraticForms forms_;
 };
 
 }  // namespace attention_plasticity

@@ -10,10 +10,17 @@ BucketPairSampler::BucketPairSampler(const HeadRows& keys, const KeyBuckets& buc
   for (const auto& [bucket, of_bucket] : buckets) {
     std::vector<std::vector<std::size_t>> by_example;
     std::unordered_map<std::uint64_t, std::size_t> place;
+    std::vector<std::size_t>* rows_of_last = nullptr;
+    std::uint64_t last = 0;
     for (const std::size_t row : of_bucket.rows) {
-      const auto [at, is_new] = place.try_emplace(keys.example[row], by_example.size());
-      if (is_new) by_example.emplace_back();
-      by_example[at->second].push_back(row);
+      // Keys of an example mostly stand together.
+      if (rows_of_last == nullptr || keys.example[row] != last) {
+        last = keys.example[row];
+        const auto [at, is_new] = place.try_emplace(last, by_example.size());
+        if (is_new) by_example.emplace_back();
+        rows_of_last = &by_example[at->second];
+      }
+      rows_of_last->push_back(row);
     }
     Groups groups;
     std::uint64_t total = 0;

@@ -1,58 +1,47 @@
 #include "attention_plasticity/plasticity/query_model.h"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
-#include "attention_plasticity/plasticity/win_probability.h"
-#include "attention_plasticity/stats/eigen.h"
+#include "attention_plasticity/plasticity/direction_kernel.h"
+#include "attention_plasticity/plasticity/win_probability_kernel.h"
 
 namespace attention_plasticity {
 namespace {
 
 constexpr double variance_floor = 1e-12;
 
-Eigen::Map<const Eigen::RowVectorXd> as_row(const std::vector<double>& values) {
-  return {values.data(), static_cast<Eigen::Index>(values.size())};
-}
-
-ProjectedMoments diagonal_moments(const Matrix& differences, const LineFit& fit, double mean_position) {
-  const Eigen::RowVectorXd mean = as_row(fit.intercept) + mean_position * as_row(fit.slope);
-  const Eigen::RowVectorXd variance =
-      as_row(fit.residual_variance).unaryExpr([](double v) { return v <= 0 ? variance_floor : v; });
-  const auto pairs = static_cast<Eigen::Index>(differences.cols());
-  ProjectedMoments moments{std::vector<double>(differences.cols()), std::vector<double>(differences.cols())};
-  Eigen::Map<Eigen::RowVectorXd>(moments.mean.data(), pairs).noalias() = mean * as_eigen(differences);
-  Eigen::Map<Eigen::RowVectorXd>(moments.variance.data(), pairs).noalias() =
-      variance * as_eigen(differences).cwiseAbs2();
-  return moments;
-}
-
-// Adds component 0 on its line, and the ridge, to the moments of the other components.
-void add_positional_component(ProjectedMoments& moments, const Matrix& differences, const LineFit& fit,
-                              double mean_position) {
-  const double mean0 = fit.intercept[0] + fit.slope[0] * mean_position;
-  const auto along = differences.row(0);
-  const Eigen::RowVectorXd across =
-      as_eigen(differences).bottomRows(as_eigen(differences).rows() - 1).colwise().squaredNorm();
-  for (std::size_t i = 0; i < along.size(); ++i) {
-    moments.mean[i] += along[i] * mean0;
-    double& v = moments.variance[i];
-    v += along[i] * along[i] * fit.residual_variance[0] + variance_floor * across[static_cast<Eigen::Index>(i)];
-    if (v <= 0) v = variance_floor;
+// Sums for the lines of one group: of all rotated components, or of component 0 alone.
+LineMoments line_moments(const PositionFrame& frame, bool all_components, std::span<const std::size_t> rows,
+                         std::span<const double> position, const QueryRow& captured) {
+  LineMoments moments(all_components ? frame.width() : 1);
+  Matrix x(1, frame.width());
+  for (const std::size_t row : rows) {
+    captured(row, x.row(0));
+    if (all_components) {
+      frame.rotate(x);
+    } else {
+      x.row(0)[0] = product(x.row(0), frame.axis());
+    }
+    moments.add(position[row], x.row(0));
   }
+  return moments;
 }
 
 }  // namespace
 
-GroupedLines::GroupedLines(const Matrix& vectors, std::span<const double> position, const GroupedRows& rows) {
-  LineMoments all(vectors.cols());
-  for (std::size_t i = 0; i < vectors.rows(); ++i) all.add(position[i], vectors.row(i));
-  all_ = all.finish();
-  std::vector<LineMoments> of_group(rows.size(), LineMoments(vectors.cols()));
-  for (std::size_t g = 0; g < rows.size(); ++g) {
-    for (const std::size_t row : rows[g]) of_group[g].add(position[row], vectors.row(row));
+GroupedLines::GroupedLines(Method method, LineFit all, const PositionFrame& frame, const GroupedRows& rows,
+                           std::span<const double> position, const QueryRow& captured)
+    : all_(std::move(all)) {
+  const bool all_components = method == Method::diagonal;
+  std::vector<LineMoments> of_group;
+  of_group.reserve(rows.size());
+  for (const auto& group : rows) {
+    of_group.push_back(line_moments(frame, all_components, group, position, captured));
   }
   for (std::size_t left_out = 0; left_out < rows.size(); ++left_out) {
-    LineMoments rest(vectors.cols());
+    LineMoments rest(all_components ? frame.width() : 1);
     for (std::size_t g = 0; g < rows.size(); ++g) {
       if (g != left_out) rest.merge(of_group[g]);
     }
@@ -62,33 +51,61 @@ GroupedLines::GroupedLines(const Matrix& vectors, std::span<const double> positi
 
 std::size_t fewest_queries(Method method) { return method == Method::diagonal ? 1 : 2; }
 
-QueryModel::QueryModel(Method method, const Matrix& vectors, std::span<const double> position, const GroupedRows& rows,
-                       const GroupedLines& lines)
-    : method_(method), lines_(lines), positions_(position, rows) {
-  if (method != Method::diagonal) scatter_.emplace(vectors, rows, method == Method::positional ? 1 : 0);
+QueryModel::QueryModel(Method method, const PositionFrame& frame, const GroupedLines& lines, const GroupedRows& rows,
+                       std::span<const double> position, const QueryRow& captured)
+    : method_(method), frame_(frame), lines_(lines), positions_(position, rows) {
+  if (method != Method::diagonal) scatter_.emplace(frame.width(), rows, captured);
 }
 
-QueryModel::Pairs::Pairs(const QueryModel& model, const Matrix& differences)
-    : model_(model), differences_(differences) {
+QueryModel::Pairs::Pairs(const QueryModel& model, Matrix& differences) : model_(model), differences_(differences) {
+  if (model.method_ == Method::diagonal) model.frame_.rotate(differences);
+  if (model.method_ == Method::positional) {
+    along_.resize(differences.rows());
+    across_.resize(differences.rows());
+    remove_axis(differences, model.frame_.axis(), along_, across_);
+  }
   if (model.scatter_) projection_ = model.scatter_->project(differences);
+}
+
+ProjectedMoments QueryModel::Pairs::diagonal_moments(const LineFit& fit, double mean_position) const {
+  std::vector<double> mean = fit.intercept;
+  for (std::size_t c = 0; c < mean.size(); ++c) mean[c] += mean_position * fit.slope[c];
+  std::vector<double> variance = fit.residual_variance;
+  std::ranges::replace_if(variance, [](double v) { return v <= 0; }, variance_floor);
+  ProjectedMoments moments{std::vector<double>(differences_.rows()), std::vector<double>(differences_.rows())};
+  add_components(differences_, mean, variance, moments.mean, moments.variance);
+  return moments;
+}
+
+// Component 0 on its line, and the ridge, beside the moments of the other components.
+void QueryModel::Pairs::add_positional_component(ProjectedMoments& moments, const LineFit& fit,
+                                                 double mean_position) const {
+  const double mean0 = fit.intercept[0] + fit.slope[0] * mean_position;
+  const double variance0 = fit.residual_variance[0];
+  for (std::size_t i = 0; i < along_.size(); ++i) {
+    moments.mean[i] += along_[i] * mean0;
+    const double v = moments.variance[i] + (along_[i] * along_[i] * variance0 + variance_floor * across_[i]);
+    moments.variance[i] = v <= 0 ? variance_floor : v;
+  }
 }
 
 ProjectedMoments QueryModel::Pairs::moments(LeftOut left_out) const {
   const double mean_position = model_.positions_.mean(left_out);
   const LineFit& fit = model_.lines_[left_out];
-  if (!projection_) return diagonal_moments(differences_, fit, mean_position);
+  if (!projection_) return diagonal_moments(fit, mean_position);
   ProjectedMoments moments = projection_->moments(left_out);
-  if (model_.method_ == Method::positional) add_positional_component(moments, differences_, fit, mean_position);
+  if (model_.method_ == Method::positional) add_positional_component(moments, fit, mean_position);
   return moments;
 }
 
 std::vector<double> QueryModel::Pairs::plasticity(LeftOut left_out) const {
-  const ProjectedMoments moments = this->moments(left_out);
-  std::vector<double> values(moments.mean.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool dropped = model_.method_ == Method::diagonal && moments.variance[i] <= 0;
-    values[i] = dropped ? std::numeric_limits<double>::quiet_NaN()
-                        : attention_plasticity::plasticity(moments.mean[i], moments.variance[i]);
+  ProjectedMoments moments = this->moments(left_out);
+  std::vector<double> values = std::move(moments.mean);
+  plasticity_of_pairs(values, moments.variance, values);
+  if (model_.method_ == Method::diagonal) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (moments.variance[i] <= 0) values[i] = std::numeric_limits<double>::quiet_NaN();
+    }
   }
   return values;
 }

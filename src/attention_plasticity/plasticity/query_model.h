@@ -7,6 +7,7 @@
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
 #include "attention_plasticity/plasticity/options.h"
+#include "attention_plasticity/plasticity/position_frame.h"
 #include "attention_plasticity/stats/line_fit.h"
 
 namespace attention_plasticity {
@@ -14,7 +15,9 @@ namespace attention_plasticity {
 /// The lines on position of a head's rotated queries: of all of them, and without each jackknife group.
 class GroupedLines {
  public:
-  GroupedLines(const Matrix& vectors, std::span<const double> position, const GroupedRows& rows);
+  /// `all` are the lines of all rotated queries. Those without a group have as many components as the method needs.
+  GroupedLines(Method method, LineFit all, const PositionFrame& frame, const GroupedRows& rows,
+               std::span<const double> position, const QueryRow& captured);
 
   const LineFit& operator[](LeftOut left_out) const { return left_out ? without_[*left_out] : all_; }
 
@@ -34,13 +37,14 @@ std::size_t fewest_queries(Method method);
 ///   diagonal    every component on its line, with its residual variance (1e-12 if that is <= 0), independent
 class QueryModel {
  public:
-  /// `rows` are the bucket's, split into the groups of `lines` (or into one group, if none is to be left out).
-  QueryModel(Method method, const Matrix& vectors, std::span<const double> position, const GroupedRows& rows,
-             const GroupedLines& lines);
+  /// `rows` are the bucket's, split into the groups of `lines` (or into one group, if none is to be left out). Refers
+  /// to `frame` and `lines`.
+  QueryModel(Method method, const PositionFrame& frame, const GroupedLines& lines, const GroupedRows& rows,
+             std::span<const double> position, const QueryRow& captured);
 
   const GroupedPositions& positions() const { return positions_; }
 
-  /// Key differences w (components × pairs) under this model.
+  /// Key differences w under this model.
   class Pairs {
    public:
     /// 4 p (1 - p) with p = P(w·q > 0) for each pair; NaN for a pair that the method drops (`diagonal`, variance 0).
@@ -48,18 +52,24 @@ class QueryModel {
 
    private:
     friend class QueryModel;
-    Pairs(const QueryModel& model, const Matrix& differences);
+    Pairs(const QueryModel& model, Matrix& differences);
     ProjectedMoments moments(LeftOut left_out) const;
+    ProjectedMoments diagonal_moments(const LineFit& fit, double mean_position) const;
+    void add_positional_component(ProjectedMoments& moments, const LineFit& fit, double mean_position) const;
 
     const QueryModel& model_;
-    const Matrix& differences_;
+    const Matrix& differences_;                             // rotated, for `diagonal`
+    std::vector<double> along_;                             // component 0 of each pair, for `positional`
+    std::vector<double> across_;                            // and the square of the others
     std::optional<GroupedScatter::Projection> projection_;  // none for `diagonal`, which knows no covariance
   };
-  /// The result refers to this model and to `differences`.
-  Pairs pairs(const Matrix& differences) const { return Pairs(*this, differences); }
+  /// `differences` is pairs × components, as captured; what is left in it is of no use to others. The result refers to
+  /// it and to this model.
+  Pairs pairs(Matrix& differences) const { return Pairs(*this, differences); }
 
  private:
   Method method_;
+  const PositionFrame& frame_;
   const GroupedLines& lines_;
   GroupedPositions positions_;
   std::optional<GroupedScatter> scatter_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "attention_plasticity/plasticity/random_rows_testing.h"
@@ -58,17 +59,35 @@ double naive_plasticity(Method method, const Matrix& x, const std::vector<double
   for (std::size_t a = 0; a < d; ++a) {
     const Line line = naive_line(x, t, head, a);
     const bool on_line = method == Method::diagonal || (method == Method::positional && a == 0);
-    m += w.row(a)[pair] * (on_line ? line.intercept + line.slope * tau : mean_of(x, bucket, a));
+    m += w.row(pair)[a] * (on_line ? line.intercept + line.slope * tau : mean_of(x, bucket, a));
     for (std::size_t b = 0; b < d; ++b) {
       double sigma = covariance(x, bucket, a, b);
       if (method == Method::positional && a == b) sigma += 1e-12;
       if (method == Method::positional && (a == 0 || b == 0)) sigma = a == b ? line.variance : 0;
       if (method == Method::diagonal) sigma = a == b ? line.variance : 0;
-      v += w.row(a)[pair] * sigma * w.row(b)[pair];
+      v += w.row(pair)[a] * sigma * w.row(pair)[b];
     }
   }
   const double z = m / std::sqrt(v);
   return 4 * phi(z) * phi(-z);
+}
+
+QueryRow rows_of(const Matrix& x) {
+  return [&x](std::size_t row, std::span<double> out) { std::ranges::copy(x.row(row), out.begin()); };
+}
+
+LineFit lines_of(const Matrix& x, const std::vector<double>& t) {
+  LineMoments moments(x.cols());
+  for (std::size_t i = 0; i < x.rows(); ++i) moments.add(t[i], x.row(i));
+  return moments.finish();
+}
+
+// Of vectors that are in the space of the model already.
+std::vector<double> plasticity_of(Method method, const Matrix& x, const std::vector<double>& t, const GroupedRows& rows,
+                                  Matrix w) {
+  const PositionFrame frame(x.cols());
+  const GroupedLines lines(method, lines_of(x, t), frame, rows, t, rows_of(x));
+  return QueryModel(method, frame, lines, rows, t, rows_of(x)).pairs(w).plasticity();
 }
 
 class QueryModelMethods : public testing::TestWithParam<Method> {};
@@ -86,10 +105,12 @@ TEST_P(QueryModelMethods, AgreeWithDefinitionWithoutAnyGroup) {
     head[group].push_back(i);
     if (i % 2 == 0) bucket[group].push_back(i);
   }
-  const Matrix w = random_matrix(d, 4, generator);
-  const GroupedLines lines(x, t, head);
-  const QueryModel model(GetParam(), x, t, bucket, lines);
-  const QueryModel::Pairs pairs = model.pairs(w);
+  const Matrix w = random_matrix(4, d, generator);
+  const PositionFrame frame(d);
+  const GroupedLines lines(GetParam(), lines_of(x, t), frame, head, t, rows_of(x));
+  const QueryModel model(GetParam(), frame, lines, bucket, t, rows_of(x));
+  Matrix differences = w;
+  const QueryModel::Pairs pairs = model.pairs(differences);
   for (const LeftOut left_out : {LeftOut(), LeftOut(0), LeftOut(2)}) {
     std::vector<std::size_t> head_rows, bucket_rows;
     for (std::size_t g = 0; g < 3; ++g) {
@@ -98,7 +119,7 @@ TEST_P(QueryModelMethods, AgreeWithDefinitionWithoutAnyGroup) {
       bucket_rows.insert(bucket_rows.end(), bucket[g].begin(), bucket[g].end());
     }
     const std::vector<double> values = pairs.plasticity(left_out);
-    for (std::size_t pair = 0; pair < w.cols(); ++pair) {
+    for (std::size_t pair = 0; pair < w.rows(); ++pair) {
       EXPECT_NEAR(values[pair], naive_plasticity(GetParam(), x, t, head_rows, bucket_rows, w, pair), 1e-11);
     }
   }
@@ -112,11 +133,10 @@ TEST(QueryModel, TreatsEqualKeysAsTheMethodSays) {
   const Matrix x = random_matrix(10, 2, generator);
   const std::vector<double> t{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   const GroupedRows rows{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}};
-  const GroupedLines lines(x, t, rows);
-  const Matrix zero(2, 1);
-  EXPECT_EQ(QueryModel(Method::positional, x, t, rows, lines).pairs(zero).plasticity()[0], 1);
-  EXPECT_EQ(QueryModel(Method::full, x, t, rows, lines).pairs(zero).plasticity()[0], 1);
-  EXPECT_TRUE(std::isnan(QueryModel(Method::diagonal, x, t, rows, lines).pairs(zero).plasticity()[0]));
+  const Matrix zero(1, 2);
+  EXPECT_EQ(plasticity_of(Method::positional, x, t, rows, zero)[0], 1);
+  EXPECT_EQ(plasticity_of(Method::full, x, t, rows, zero)[0], 1);
+  EXPECT_TRUE(std::isnan(plasticity_of(Method::diagonal, x, t, rows, zero)[0]));
 }
 
 // Queries without any spread across: only the ridge 1e-12 I is left there.
@@ -125,11 +145,10 @@ TEST(QueryModel, RidgeKeepsPositionalVarianceAboveZero) {
   Matrix x(4, 2);
   for (std::size_t i = 0; i < 4; ++i) x.row(i)[1] = 0.5e-6;
   const GroupedRows rows{{0, 1, 2, 3}};
-  Matrix w(2, 1);
-  w.row(1)[0] = 3;
+  Matrix w(1, 2);
+  w.row(0)[1] = 3;
   const double z = 0.5;  // 3 * 0.5e-6 / sqrt(1e-12 * 9)
-  EXPECT_NEAR(QueryModel(Method::positional, x, t, rows, GroupedLines(x, t, rows)).pairs(w).plasticity()[0],
-              4 * phi(z) * phi(-z), 1e-12);
+  EXPECT_NEAR(plasticity_of(Method::positional, x, t, rows, w)[0], 4 * phi(z) * phi(-z), 1e-12);
 }
 
 TEST(QueryModel, OfOneComponentIsItsLine) {
@@ -141,8 +160,7 @@ TEST(QueryModel, OfOneComponentIsItsLine) {
   w.row(0)[0] = 1;
   const Line line = naive_line(x, t, rows[0], 0);
   const double z = (line.intercept + 1.5 * line.slope) / std::sqrt(line.variance);
-  EXPECT_NEAR(QueryModel(Method::positional, x, t, rows, GroupedLines(x, t, rows)).pairs(w).plasticity()[0],
-              4 * phi(z) * phi(-z), 1e-14);
+  EXPECT_NEAR(plasticity_of(Method::positional, x, t, rows, w)[0], 4 * phi(z) * phi(-z), 1e-14);
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <unordered_map>
+#include <utility>
 
 namespace attention_plasticity {
 namespace {
@@ -12,7 +15,9 @@ namespace {
 // The keys of one example.
 struct ExampleKeys {
   std::vector<std::size_t> rows;    // in row order
-  std::vector<double> by_position;  // their positions, ascending
+  std::vector<double> position;     // of each of them
+  std::vector<double> by_position;  // the same, ascending
+  bool ascending = false;           // whether the two are alike
 };
 
 // Which keys each query sees.
@@ -23,38 +28,63 @@ class Sight {
     if (queries.window && unit == WindowUnit::buckets) {
       buckets_back_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(*queries.window));
     }
+    ExampleKeys* example = nullptr;
     for (std::size_t row = 0; row < keys.size(); ++row) {
-      ExampleKeys& example = examples_[keys.example[row]];
-      example.rows.push_back(row);
-      example.by_position.push_back(keys.position[row]);
+      // Rows of an example mostly stand together.
+      if (row == 0 || keys.example[row] != keys.example[row - 1]) example = &examples_[keys.example[row]];
+      example->rows.push_back(row);
+      example->position.push_back(keys.position[row]);
     }
-    for (auto& [id, example] : examples_) std::ranges::sort(example.by_position);
+    for (auto& [id, of_example] : examples_) {
+      of_example.by_position = of_example.position;
+      of_example.ascending = std::ranges::is_sorted(of_example.position);
+      if (!of_example.ascending) std::ranges::sort(of_example.by_position);
+    }
   }
 
-  bool sees_two(std::size_t query) const {
-    const auto found = examples_.find(queries_.example[query]);
-    if (found == examples_.end()) return false;
-    const ExampleKeys& example = found->second;
+  // The queries that see two keys or more, in row order.
+  std::vector<std::size_t> usable() const {
+    std::vector<std::size_t> usable;
+    const ExampleKeys* example = nullptr;
+    for (std::size_t query = 0; query < queries_.size(); ++query) {
+      if (query == 0 || queries_.example[query] != queries_.example[query - 1]) {
+        const auto found = examples_.find(queries_.example[query]);
+        example = found == examples_.end() ? nullptr : &found->second;
+      }
+      if (example != nullptr && sees_two(query, *example)) usable.push_back(query);
+    }
+    return usable;
+  }
+
+  // The query must see some.
+  const ExampleKeys& keys_of(std::size_t query) const { return examples_.at(queries_.example[query]); }
+
+  // Whether position alone says what a query sees.
+  bool is_by_position() const { return !buckets_back_; }
+
+  // Of ascending positions, those that the query sees: the index of the first one and of the one behind the last.
+  std::pair<std::size_t, std::size_t> seen(std::size_t query, std::span<const double> ascending) const {
     const double t = queries_.position[query];
-    const auto first = std::ranges::partition_point(example.by_position, [&](double p) { return t - p >= window_; });
-    const auto end = std::ranges::upper_bound(first, example.by_position.end(), t);
-    if (end - first < 2 || !buckets_back_) return end - first >= 2;
-    std::size_t seen = 0;  // positions do not tell buckets
-    return std::ranges::any_of(example.rows, [&](std::size_t key) { return sees(query, key) && ++seen == 2; });
+    const auto end = std::ranges::upper_bound(ascending, t);
+    const auto first = std::partition_point(ascending.begin(), end, [&](double p) { return t - p >= window_; });
+    return {static_cast<std::size_t>(first - ascending.begin()), static_cast<std::size_t>(end - ascending.begin())};
   }
 
-  // In row order; the query must see some.
-  void collect(std::size_t query, std::vector<std::size_t>& seen) const {
-    seen.clear();
-    std::ranges::copy_if(examples_.at(queries_.example[query]).rows, std::back_inserter(seen),
-                         [&](std::size_t key) { return sees(query, key); });
-  }
-
- private:
   bool sees(std::size_t query, std::size_t key) const {
     const double distance = queries_.position[query] - keys_.position[key];
     const bool in_window = !buckets_back_ || queries_.bucket[query] - keys_.bucket[key] <= *buckets_back_;
     return distance >= 0 && distance < window_ && in_window;
+  }
+
+ private:
+  bool sees_two(std::size_t query, const ExampleKeys& example) const {
+    const std::span<const double> position = example.by_position;
+    if (position.size() < 2 || position[1] > queries_.position[query]) return false;
+    if (is_by_position() && window_ == std::numeric_limits<double>::infinity()) return true;
+    const auto [first, end] = seen(query, position);
+    if (end - first < 2 || is_by_position()) return end - first >= 2;
+    std::size_t count = 0;
+    return std::ranges::any_of(example.rows, [&](std::size_t key) { return sees(query, key) && ++count == 2; });
   }
 
   const HeadRows& queries_;
@@ -65,19 +95,34 @@ class Sight {
 };
 
 // Draws keys near a query more often than those far away, by running sums of their weights. The sums are taken from
-// the left, key after key: that order is part of which key a random number means.
+// the left, key after key: that order is part of which key a random number means. A key that is not seen has no weight,
+// and changes no sum.
 class NearKeys {
  public:
-  void set(std::span<const std::size_t> keys, const HeadRows& key_rows, double query_position) {
-    weight_.clear();
-    for (const std::size_t key : keys) weight_.push_back(1.0 / (1.0 + (query_position - key_rows.position[key])));
+  void set(const Sight& sight, std::size_t query, double query_position) {
+    const ExampleKeys& example = sight.keys_of(query);
+    rows_ = example.rows;
+    std::span<const double> position = example.position;
+    const bool together = example.ascending && sight.is_by_position();
+    if (together) {
+      const auto [first, end] = sight.seen(query, position);
+      rows_ = rows_.subspan(first, end - first);
+      position = position.subspan(first, end - first);
+    }
+    weight_.resize(position.size());
+    for (std::size_t i = 0; i < position.size(); ++i) weight_[i] = 1.0 / (1.0 + (query_position - position[i]));
+    for (std::size_t i = 0; i < position.size() && !together; ++i) {
+      if (!sight.sees(query, rows_[i])) weight_[i] = 0;
+    }
+    last_ = weight_.size() - 1;
+    while (weight_[last_] == 0) --last_;
     sum_.resize(weight_.size());
     add_from(0);
   }
 
   std::size_t draw(NumpyGenerator& generator) const {
     const auto drawn = std::ranges::upper_bound(sum_, generator.random() * sum_.back());
-    return std::min(static_cast<std::size_t>(drawn - sum_.begin()), sum_.size() - 1);
+    return std::min(static_cast<std::size_t>(drawn - sum_.begin()), last_);
   }
 
   void exclude(std::size_t index) {
@@ -85,14 +130,18 @@ class NearKeys {
     add_from(index);
   }
 
+  std::size_t row(std::size_t index) const { return rows_[index]; }
+
  private:
   void add_from(std::size_t index) {
     double sum = index > 0 ? sum_[index - 1] : 0.0;
     for (; index < weight_.size(); ++index) sum_[index] = sum += weight_[index];
   }
 
+  std::span<const std::size_t> rows_;
   std::vector<double> weight_;
   std::vector<double> sum_;
+  std::size_t last_ = 0;  // the last key that is seen
 };
 
 }  // namespace
@@ -100,22 +149,17 @@ class NearKeys {
 std::vector<Triple> draw_triples(const HeadRows& queries, const HeadRows& keys, WindowUnit window_unit,
                                  std::size_t count, NumpyGenerator& generator) {
   const Sight sight(queries, keys, window_unit);
-  std::vector<std::size_t> usable;
-  for (std::size_t query = 0; query < queries.size(); ++query) {
-    if (sight.sees_two(query)) usable.push_back(query);
-  }
+  const std::vector<std::size_t> usable = sight.usable();
   std::vector<Triple> triples;
   if (usable.empty()) return triples;
   triples.reserve(count);
-  std::vector<std::size_t> seen;
   NearKeys near;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t query = usable[generator.integers(usable.size())];
-    sight.collect(query, seen);
-    near.set(seen, keys, queries.position[query]);
+    near.set(sight, query, queries.position[query]);
     const std::size_t first = near.draw(generator);
     near.exclude(first);
-    triples.push_back({query, seen[first], seen[near.draw(generator)]});
+    triples.push_back({query, near.row(first), near.row(near.draw(generator))});
   }
   return triples;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -188,19 +189,18 @@ void NumpyGenerator::tail_shuffle(std::size_t n, std::span<std::size_t> out) {
 // Floyd's sampling (Bentley & Floyd 1987, "A sample of brilliance"), which leaves a sample in biased order, then a
 // shuffle of it.
 void NumpyGenerator::floyd(std::size_t n, std::span<std::size_t> out) {
-  const std::size_t k = out.size();
   // Looking through a few numbers beats hashing them, and needs no memory.
-  const bool hashed = k > 48;
-  std::unordered_set<std::size_t> seen;
-  if (hashed) seen.reserve(k);
-
+  constexpr std::size_t few = 48;
+  const std::size_t k = out.size();
+  std::optional<std::unordered_set<std::size_t>> seen;
+  if (k > few) seen.emplace(k);
   for (std::size_t i = 0; i < k; ++i) {
     const std::size_t last = n - k + i;
     const std::size_t drawn = up_to(last);
     const auto so_far = out.first(i);
-    const bool taken = hashed ? seen.contains(drawn) : std::ranges::find(so_far, drawn) != so_far.end();
+    const bool taken = seen ? seen->contains(drawn) : std::ranges::find(so_far, drawn) != so_far.end();
     out[i] = taken ? last : drawn;
-    if (hashed) seen.insert(out[i]);
+    if (seen) seen->insert(out[i]);
   }
   shuffle_down_to(1, out);
 }

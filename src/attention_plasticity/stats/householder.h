@@ -14,8 +14,11 @@ class Householder {
   /// x becomes x H, in place: a rank-one update, never a matrix.
   void apply(std::span<double> x) const;
 
+  /// u, of length 1; empty for the identity.
+  std::span<const double> axis() const { return axis_; }
+
  private:
-  std::vector<double> axis_;  // u; empty for the identity
+  std::vector<double> axis_;
 };
 
 }  // namespace attention_plasticity

@@ -178,20 +178,36 @@ double one_sided_survival(std::size_t count, double d) {
   const auto n = static_cast<double>(count);
   // The sum, so each term, is at most exp(-2 z^2) (Massart 1990). With that taken out the terms stay in range.
   const double bound = 2.0 * n * d * d;
-  // As a function of j the term is smooth and vanishes with all its derivatives towards both ends. The trapezoidal rule
-  // is then good to all digits with a thousand nodes: for large n every stride-th term stands for its neighbours.
-  const std::size_t stride = std::max<std::size_t>(1, count / 1024);
+  if (bound > 750.0) return 0.0;
   const double log_norm = stirling_error(n) + bound;
-
-  double sum = stride == 1 ? std::exp(n * std::log1p(-d) + bound) : 0.0;
-  const auto last = static_cast<std::size_t>(n * (1.0 - d));
-  for (std::size_t index = stride; index <= last && index < count; index += stride) {
+  const auto term = [&](std::size_t index) {
     const auto j = static_cast<double>(index);
     const double x = j / n;
     const double y = (n - j) / n;
     const double exponent = j * log1p_minus_self(d / x) + (n - j) * log1p_minus_self(-std::min(1.0, d / y));
     const double log_factor = log_norm - stirling_error(j) - stirling_error(n - j);
-    sum += d / (d + x) * std::exp(exponent + log_factor) / std::sqrt(2.0 * pi * n * x * y);
+    return d / (d + x) * std::exp(exponent + log_factor) / std::sqrt(2.0 * pi * n * x * y);
+  };
+  const std::size_t last = std::min(static_cast<std::size_t>(n * (1.0 - d)), count - 1);
+
+  // As a function of j the term is a smooth bump, 1 / (4 z) of all j wide, that vanishes with all its derivatives
+  // towards both ends. The trapezoidal rule is then good to all digits with few nodes: for large n every stride-th term
+  // stands for its neighbours, from the middle outwards for as long as terms count.
+  constexpr std::size_t large = 1000;
+  double sum = 0.0;
+  std::size_t stride = 1;
+  if (count < large || d >= 0.5) {
+    sum = std::exp(n * std::log1p(-d) + bound);
+    for (std::size_t index = 1; index <= last; ++index) sum += term(index);
+  } else {
+    stride = static_cast<std::size_t>(n / std::max(72.0, 12.0 * std::sqrt(n) * d));
+    const auto counts = [&](double value) {
+      sum += value;
+      return value > 1e-18 * sum;
+    };
+    const std::size_t middle = last / 2;
+    for (std::size_t index = middle; index <= last && counts(term(index)); index += stride) continue;
+    for (std::size_t index = middle; index > stride && counts(term(index - stride)); index -= stride) continue;
   }
   return sum * static_cast<double>(stride) * std::exp(-bound);
 }

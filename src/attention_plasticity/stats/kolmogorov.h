@@ -10,7 +10,7 @@ namespace attention_plasticity {
 /// distance >= 1, NaN for NaN.
 ///
 /// Worst error 1e-11 of the value, and 2e-13 where n distance^2 is not between 2 and 5 or the distance is at least 1/2,
-/// for any n and wherever the value is above 1e-290; below, it underflows to 0. At most 0.2 ms.
+/// for any n and wherever the value is above 1e-290; below, it underflows to 0. Microseconds, and at most 0.2 ms.
 double kolmogorov_survival(std::size_t n, double distance);
 
 /// sup |F_n - Phi|, the distance of the values' empirical distribution from the standard normal. Sorts its argument;

@@ -17,10 +17,23 @@ struct LineFit {
 /// What R² is for a component without any spread, where the ratio says nothing.
 enum class ConstantComponent { has_no_fit, fits };  // 0 or 1
 
-/// Sums of (t, x) from which the lines follow; merging two gives the sums of both samples in any split.
+/// Centred sums of a sample of (t, x), from which the lines follow.
+struct LineSums {
+  std::size_t count = 0;
+  double mean_t = 0;
+  double tt = 0;  ///< sum of (t - mean)^2
+  std::vector<double> mean;
+  std::vector<double> tx;  ///< sum of (t - mean)(x - mean)
+  std::vector<double> xx;  ///< sum of (x - mean)^2; exactly 0 for a component whose values are all equal
+};
+
+/// At least one row.
+LineFit fit_lines(const LineSums& sums, ConstantComponent constant = ConstantComponent::has_no_fit);
+
+/// LineSums of rows that come one by one; merging two gives the sums of both samples in any split.
 ///
 /// Running means and centred products (Welford; Chan, Golub & LeVeque 1983): a plain sum of squares loses half of its
-/// digits in LineMoments.KeepsDigitsFarFromZero. A component whose values are all equal has centred sums of exactly 0.
+/// digits in LineMoments.KeepsDigitsFarFromZero.
 class LineMoments {
  public:
   explicit LineMoments(std::size_t components);
@@ -28,18 +41,19 @@ class LineMoments {
   void add(double t, std::span<const double> x);
   void merge(const LineMoments& other);
   /// At least one row.
-  LineFit finish(ConstantComponent constant = ConstantComponent::has_no_fit) const;
+  LineFit finish(ConstantComponent constant = ConstantComponent::has_no_fit) const {
+    return fit_lines(sums_, constant);
+  }
 
-  std::size_t count() const { return count_; }
-  double spread_t() const { return tt_; }  ///< sum of (t - mean)^2
+  std::size_t count() const { return sums_.count; }
+  double spread_t() const { return sums_.tt; }  ///< sum of (t - mean)^2
 
  private:
-  std::size_t count_ = 0;
-  double mean_t_ = 0;
-  double tt_ = 0;  // sum of (t - mean)^2
-  std::vector<double> mean_;
-  std::vector<double> tx_;  // sum of (t - mean)(x - mean)
-  std::vector<double> xx_;  // sum of (x - mean)^2
+  LineSums sums_;
 };
+
+/// LineSums of float rows, one after the other, each of `width` components; t has one entry for each row. At least one
+/// row. The same digits as LineMoments keeps, many times as fast.
+LineSums sum_rows(std::span<const double> t, std::span<const float> rows, std::size_t width);
 
 }  // namespace attention_plasticity

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 namespace attention_plasticity {
@@ -18,5 +19,24 @@ struct Shape {
 /// with m_k the mean k-th power about the mean. Three values: G2 does not exist, g2 stands in for it. Fewer than three,
 /// or values without any spread: 0 and 0. Unchanged by shift and positive scale; finite values only.
 Shape sample_shape(std::span<const double> x);
+
+/// Sums of the first four powers of values that have been centred, but for rounding.
+struct PowerSums {
+  std::size_t count = 0;
+  double first = 0;
+  double second = 0;
+  double third = 0;
+  double fourth = 0;
+
+  double mean() const { return first / static_cast<double>(count); }
+  /// Sum of squares about the mean; exactly 0 where all values are.
+  double squares() const;
+};
+
+PowerSums power_sums(std::span<const double> centred);
+
+/// The same as sample_shape of the values. Their fourth powers must neither overflow nor vanish, as those of floats do
+/// not.
+Shape shape_of(const PowerSums& sums);
 
 }  // namespace attention_plasticity

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <span>
+
+namespace attention_plasticity {
+
+/// out[c] = captured[c]: vectors are captured in single precision, and all sums are in double.
+void widen(std::span<const float> captured, std::span<double> out);
+
+}  // namespace attention_plasticity

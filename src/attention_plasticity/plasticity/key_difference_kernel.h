@@ -1,0 +1,14 @@
+#pragma once
+
+#include <span>
+
+#include "attention_plasticity/base/head_rows.h"
+#include "attention_plasticity/base/matrix.h"
+#include "attention_plasticity/plasticity/key_pairs.h"
+
+namespace attention_plasticity {
+
+/// differences: pairs × components, w = k1 - k2 of each pair.
+void write_differences(const HeadRows& keys, std::span<const KeyPair> pairs, Matrix& differences);
+
+}  // namespace attention_plasticity

@@ -1,0 +1,206 @@
+#include "attention_plasticity/stats/kolmogorov_cells.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "attention_plasticity/stats/code_kernels.h"
+#include "attention_plasticity/stats/normal.h"
+
+namespace attention_plasticity {
+namespace {
+
+constexpr std::size_t all_codes = std::size_t{1} << 16;
+constexpr std::size_t coarse_cells = 1024;
+constexpr std::size_t codes_in_coarse_cell = all_codes / coarse_cells;
+
+// Phi is taken as straight between two entries of a table, and inside of a coarse cell. Its second derivative is
+// nowhere larger than 0.242, which bounds what that is off by.
+constexpr double straight_error(double width) { return 0.242 / 8.0 * width * width; }
+
+// Phi between -6 and 6; those at the ends beyond.
+class NormalTable {
+ public:
+  NormalTable() {
+    for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i] = normal_cdf(static_cast<double>(i) / density - end);
+  }
+  double operator()(double z) const {
+    const double place = std::clamp((z + end) * density, 0.0, static_cast<double>(entries_.size() - 2));
+    const auto i = static_cast<std::size_t>(place);
+    return entries_[i] + (place - static_cast<double>(i)) * (entries_[i + 1] - entries_[i]);
+  }
+
+  static constexpr double density = 128.0;
+  static constexpr double end = 6.0;
+
+ private:
+  std::array<double, static_cast<std::size_t>(2.0 * end * density) + 2> entries_{};
+};
+
+double normal_nearby(double z) {
+  static const NormalTable table;
+  return table(z);
+}
+
+// Cells that hold a handful of values where most of them are: with m in a cell, about 4 m² lie where the bounds leave
+// the largest distance open.
+unsigned bits_within_cell(std::size_t n) {
+  const std::size_t cells = std::bit_ceil(std::clamp(n, coarse_cells, all_codes));
+  return static_cast<unsigned>(std::countr_zero(all_codes / cells));
+}
+
+// Four codes to a load: counting does little else but load and store.
+void count_codes(std::span<const std::uint16_t> codes, unsigned bits, std::uint32_t* counts) {
+  std::size_t i = 0;
+  for (; i + 4 <= codes.size(); i += 4) {
+    std::uint64_t four = 0;
+    std::memcpy(&four, codes.data() + i, sizeof four);
+    ++counts[(four & 0xffff) >> bits];
+    ++counts[((four >> 16) & 0xffff) >> bits];
+    ++counts[((four >> 32) & 0xffff) >> bits];
+    ++counts[(four >> 48) >> bits];
+  }
+  for (; i < codes.size(); ++i) ++counts[codes[i] >> bits];
+}
+
+}  // namespace
+
+std::uint16_t code_of(double value, double codes_per_unit) {
+  return static_cast<std::uint16_t>(std::clamp(value * codes_per_unit + 32768.0, 0.0, 65535.0));
+}
+
+double KolmogorovCells::distance(const CodedSample& sample) {
+  if (sample.codes.empty()) return 0.0;
+  count(sample);
+  find_candidates();
+  collect(sample.codes);
+  values_.resize(found_.size());
+  sample.exact(found_, values_);
+  std::ranges::sort(values_);
+  return largest_at_values();
+}
+
+void KolmogorovCells::count(const CodedSample& sample) {
+  n_ = static_cast<double>(sample.codes.size());
+  bits_ = bits_within_cell(sample.codes.size());
+  counts_.assign(all_codes >> bits_, 0);
+  count_codes(sample.codes, bits_, counts_.data());
+
+  const std::size_t fine = counts_.size() / coarse_cells;
+  const double width = sample.step * static_cast<double>(codes_in_coarse_cell);
+  slack_ = straight_error(1.0 / NormalTable::density) + straight_error(width) + 1e-8;  // Phi(-6), and rounding
+  below_.assign(coarse_cells + 1, 0);
+  normal_.assign(coarse_cells + 1, 0.0);
+  for (std::size_t coarse = 0; coarse < coarse_cells; ++coarse) {
+    std::uint32_t inside = 0;
+    for (std::size_t i = 0; i < fine; ++i) inside += counts_[coarse * fine + i];
+    below_[coarse + 1] = below_[coarse] + inside;
+    if (coarse > 0) normal_[coarse] = normal_nearby(sample.first_edge + width * static_cast<double>(coarse));
+  }
+  normal_[coarse_cells] = 1.0;
+}
+
+// The distance at the edges of coarse cells, which the largest one cannot fall short of.
+double KolmogorovCells::least_distance() const {
+  double largest = 0.0;
+  for (std::size_t i = 1; i < coarse_cells; ++i) largest = std::max(largest, std::abs(below_[i] / n_ - normal_[i]));
+  return largest - slack_;
+}
+
+void KolmogorovCells::find_candidates() {
+  double least = least_distance();
+  candidates_.clear();
+  for (std::size_t i = 0; i < coarse_cells; ++i) {
+    if (below_[i] == below_[i + 1]) continue;
+    const double largest = std::max(below_[i + 1] / n_ - normal_[i], normal_[i + 1] - below_[i] / n_) + slack_;
+    if (largest >= least) add_candidates(i, least);
+  }
+  std::erase_if(candidates_, [&](const Candidate& candidate) { return candidate.largest() < least; });
+}
+
+// The cells inside of a coarse one; what is learnt at their edges raises `least`.
+void KolmogorovCells::add_candidates(std::size_t coarse, double& least) {
+  const std::size_t fine = counts_.size() / coarse_cells;
+  const double from = normal_[coarse];
+  const double to = normal_[coarse + 1];
+  const double step = (to - from) / static_cast<double>(fine);
+  const bool is_straight = coarse > 0 && coarse + 1 < coarse_cells;  // the others have no end
+  std::uint32_t below = below_[coarse];
+  for (std::size_t i = 0; i < fine; ++i) {
+    const auto cell = static_cast<std::uint32_t>(coarse * fine + i);
+    const std::uint32_t count = counts_[cell];
+    const double lower = is_straight ? from + step * static_cast<double>(i) : from;
+    const double upper = is_straight ? lower + step : to;
+    if (is_straight) least = std::max(least, std::abs(below / n_ - lower) - slack_);
+    const double above_normal = (below + count) / n_ - lower + slack_;
+    const double below_normal = upper - below / n_ + slack_;
+    if (count > 0 && std::max(above_normal, below_normal) >= least) {
+      candidates_.push_back({cell, below, count, above_normal, below_normal});
+    }
+    below += count;
+  }
+}
+
+// The indices of all values in candidates. Where F_n lies above Phi and where it lies below are two places, mostly far
+// from each other: each is searched for by itself.
+void KolmogorovCells::collect(std::span<const std::uint16_t> codes) {
+  struct Stretch {
+    std::uint32_t first = std::numeric_limits<std::uint32_t>::max();
+    std::uint32_t last = 0;
+  };
+  std::array<Stretch, 2> stretches;
+  is_candidate_.resize(all_codes);
+  for (const Candidate& candidate : candidates_) {
+    is_candidate_[candidate.cell] = 1;
+    Stretch& stretch = stretches[candidate.above_normal > candidate.below_normal ? 0 : 1];
+    stretch.first = std::min(stretch.first, candidate.cell);
+    stretch.last = std::max(stretch.last, candidate.cell);
+  }
+  auto& [one, other] = stretches;
+  if (one.first <= other.last && other.first <= one.last) {
+    one = {std::min(one.first, other.first), std::max(one.last, other.last)};
+    other = {};
+  }
+  found_.clear();
+  for (const Stretch& stretch : stretches) {
+    if (stretch.first <= stretch.last) add_found(codes, stretch.first, stretch.last);
+  }
+  for (const Candidate& candidate : candidates_) is_candidate_[candidate.cell] = 0;
+}
+
+void KolmogorovCells::add_found(std::span<const std::uint16_t> codes, std::uint32_t first, std::uint32_t last) {
+  stretch_.resize(std::max(stretch_.size(), codes.size()));
+  const std::size_t count = find_codes(codes, static_cast<std::uint16_t>(first << bits_),
+                                       static_cast<std::uint16_t>(((last + 1) << bits_) - 1), stretch_.data());
+  for (const std::uint32_t index : std::span(stretch_).first(count)) {
+    if (is_candidate_[codes[index] >> bits_] != 0) found_.push_back(index);
+  }
+}
+
+// Cells are in the order of their values, so that the sorted values of all candidates fall to them one after the other.
+double KolmogorovCells::largest_at_values() const {
+  double largest = 0.0;
+  const auto visit = [&](const Candidate& candidate, std::size_t start) {
+    double below = candidate.below;
+    for (std::size_t i = 0; i < candidate.count; ++i, below += 1.0) {
+      const double expected = normal_cdf(values_[start + i]);
+      largest = std::max({largest, expected - below / n_, (below + 1.0) / n_ - expected});
+    }
+  };
+  // The most promising one first: few of the others are left to look at after it.
+  const auto best = std::ranges::max_element(candidates_, {}, &Candidate::largest);
+  std::size_t start = 0;
+  for (auto candidate = candidates_.begin(); candidate != best; ++candidate) start += candidate->count;
+  visit(*best, start);
+  start = 0;
+  for (const Candidate& candidate : candidates_) {
+    if (candidate.largest() > largest) visit(candidate, start);
+    start += candidate.count;
+  }
+  return largest;
+}
+
+}  // namespace attention_plasticity

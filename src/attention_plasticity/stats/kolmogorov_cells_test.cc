@@ -1,0 +1,118 @@
+#include "attention_plasticity/stats/kolmogorov_cells.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "attention_plasticity/stats/kolmogorov.h"
+#include "attention_plasticity/stats/simd_targets_testing.h"
+
+namespace attention_plasticity {
+namespace {
+
+constexpr double tolerance = 1e-15;  // the sorted version may see other roundings of a standardised value
+
+// Both distances of values about a given mean and deviation, coded with `per_deviation` codes to a deviation.
+struct Distances {
+  double by_cells;
+  double by_sorting;
+  std::size_t asked_for;  // exact values
+};
+
+Distances distances(const std::vector<double>& values, double mean, double deviation, double per_deviation,
+                    KolmogorovCells& cells) {
+  const double codes_per_unit = per_deviation / deviation;
+  std::vector<std::uint16_t> codes;
+  std::vector<double> standardised;
+  for (const double value : values) {
+    codes.push_back(code_of(value, codes_per_unit));
+    standardised.push_back((value - mean) / deviation);
+  }
+  std::size_t asked_for = 0;
+  const auto exact = [&, unsorted = standardised](std::span<const std::uint32_t> indices, std::span<double> out) {
+    asked_for += indices.size();
+    for (std::size_t i = 0; i < indices.size(); ++i) out[i] = unsorted[indices[i]];
+  };
+  const double by_cells =
+      cells.distance({codes, (-32768.0 / codes_per_unit - mean) / deviation, 1.0 / per_deviation, exact});
+  return {by_cells, kolmogorov_distance_from_normal(standardised), asked_for};
+}
+
+void expect_same(const std::vector<double>& values, double mean = 0.0, double deviation = 1.0) {
+  on_every_target([&] {
+    KolmogorovCells cells;
+    // As meant; and with a width of codes that does not suit the sample at all.
+    for (const double per_deviation : {4096.0, 200.0, 1e-9, 1e5, 1e12}) {
+      if (per_deviation != 4096.0 && values.size() > 5000) continue;  // right, but slow
+      SCOPED_TRACE(per_deviation);
+      const Distances both = distances(values, mean, deviation, per_deviation, cells);
+      EXPECT_NEAR(both.by_cells, both.by_sorting, tolerance);
+    }
+  });
+}
+
+std::vector<double> sample(std::size_t n, const auto& draw) {
+  std::mt19937_64 generator(n);
+  std::vector<double> values(n);
+  for (double& value : values) value = draw(generator);
+  return values;
+}
+
+TEST(KolmogorovCells, AgreeWithSortingForEveryKindOfSample) {
+  for (const std::size_t n : {1U, 2U, 3U, 17U, 300U, 2047U, 2048U, 5000U, 28000U, 70001U}) {
+    SCOPED_TRACE(n);
+    expect_same(sample(n, [](auto& g) { return std::normal_distribution()(g); }));
+    expect_same(sample(n, [](auto& g) { return std::student_t_distribution(3.0)(g); }), 0.0, 1.7);
+    expect_same(sample(n, [](auto& g) { return std::uniform_real_distribution(-1.8, 1.8)(g); }), 0.1, 1.04);
+    expect_same(sample(n, [](auto& g) { return std::exponential_distribution()(g) - 1.0; }));
+    expect_same(sample(n, [](auto& g) { return std::round(4.0 * std::normal_distribution()(g)) / 4.0; }));
+  }
+}
+
+TEST(KolmogorovCells, AgreeWithSortingForTwoValuesTiesAndOutliers) {
+  std::vector<double> lopsided(1000, -0.03);
+  lopsided[500] = 31.0;
+  expect_same(lopsided);
+  expect_same(std::vector<double>(100, 0.0));
+  expect_same({-1.0, 1.0});
+  expect_same({-1e30, 0.0, 1e30});
+  expect_same({-40.0, -39.0, -38.0});
+  expect_same({5.0, 5.0, 5.0, -5.0});
+}
+
+TEST(KolmogorovCells, TakeValuesOfAnyMagnitude) {
+  expect_same({1e5, 1e5 + 1.0, 1e5 + 2.0, 1e5 + 3.0}, 1e5 + 1.5, 1.3);
+  expect_same({-1e-35, 2e-35, 5e-36, 0.0}, 0.0, 1e-35);
+  expect_same({-1e35, 2e35, 5e34, 0.0}, 0.0, 1e35);
+}
+
+TEST(KolmogorovCells, OfNothingAreNoDistance) {
+  EXPECT_EQ(KolmogorovCells().distance({{}, -8.0, 1.0, [](auto, auto) {}}), 0.0);
+}
+
+TEST(KolmogorovCells, AskForFewExactValues) {
+  KolmogorovCells cells;
+  const auto heavy = sample(28000, [](auto& g) { return std::student_t_distribution(5.0)(g); });
+  EXPECT_LT(distances(heavy, 0.0, 1.3, 4096.0, cells).asked_for, 1000U);
+  const auto normal = sample(28000, [](auto& g) { return std::normal_distribution()(g); });
+  EXPECT_LT(distances(normal, 0.0, 1.0, 4096.0, cells).asked_for, 1000U);
+}
+
+RC_GTEST_PROP(KolmogorovCells, AgreeWithSorting, (const std::vector<std::int16_t>& numbers)) {
+  const double unit = std::exp2(*rc::gen::inRange(-16, -6));
+  std::vector<double> values{0.25};
+  for (const std::int16_t number : numbers) values.push_back(number * unit);
+  KolmogorovCells cells;
+  const Distances both = distances(values, *rc::gen::inRange(-8, 9) / 8.0, 1.0, 4096.0, cells);
+  RC_ASSERT(std::abs(both.by_cells - both.by_sorting) <= tolerance);
+  // A second sample finds nothing of the first.
+  values.resize(values.size() / 2 + 1);
+  const Distances second = distances(values, 0.0, 0.5, 3000.0, cells);
+  RC_ASSERT(std::abs(second.by_cells - second.by_sorting) <= tolerance);
+}
+
+}  // namespace
+}  // namespace attention_plasticity

@@ -1,0 +1,62 @@
+#include <algorithm>
+#include <numeric>
+
+#include "attention_plasticity/stats/line_fit.h"
+#include "attention_plasticity/stats/row_tiles.h"
+
+namespace attention_plasticity {
+namespace {
+
+// Of a few rows from all over: sums of what remains lose no digits to their means. Equal values give themselves.
+std::vector<double> rough_mean(std::span<const float> rows, std::size_t width) {
+  constexpr std::size_t most = 64;
+  const std::size_t n = rows.size() / width;
+  const std::size_t taken = std::min(n, most);
+  std::vector<double> sum(width, 0.0);
+  for (std::size_t i = 0; i < taken; ++i) {
+    const float* row = rows.data() + i * n / taken * width;
+    for (std::size_t c = 0; c < width; ++c) sum[c] += static_cast<double>(row[c]) - static_cast<double>(rows[c]);
+  }
+  for (std::size_t c = 0; c < width; ++c) sum[c] = static_cast<double>(rows[c]) + sum[c] / static_cast<double>(taken);
+  return sum;
+}
+
+// t less its mean; the mean of equal values is exactly theirs.
+std::vector<double> centre(std::span<const double> t, LineSums& sums) {
+  const auto n = static_cast<double>(t.size());
+  double rest = 0;
+  for (const double value : t) rest += value - t[0];
+  sums.mean_t = t[0] + rest / n;
+  std::vector<double> centred(t.size());
+  for (std::size_t i = 0; i < t.size(); ++i) centred[i] = t[i] - sums.mean_t;
+  sums.tt = std::inner_product(centred.begin(), centred.end(), centred.begin(), 0.0);
+  return centred;
+}
+
+}  // namespace
+
+LineSums sum_rows(std::span<const double> t, std::span<const float> rows, std::size_t width) {
+  LineSums sums;
+  sums.count = t.size();
+  const std::vector<double> centred = centre(t, sums);
+  const std::vector<double> shift = rough_mean(rows, width);
+  RowTiles tiles(rows, width);
+  std::vector<TileLineSums> of_tile(tiles.tiles());
+  for (std::size_t row = 0; row < tiles.rows(); row += RowTiles::block) {
+    for (std::size_t tile = 0; tile < of_tile.size(); ++tile) {
+      add_line_sums(tiles.tile(row, tile), centred.data() + row, tiles.part(shift, tile), of_tile[tile]);
+    }
+  }
+  const auto n = static_cast<double>(t.size());
+  const double left_of_t = std::accumulate(centred.begin(), centred.end(), 0.0);
+  for (std::size_t c = 0; c < width; ++c) {
+    const TileLineSums& tile = of_tile[c / tile_width];
+    const double x = tile.x[c % tile_width];
+    sums.mean.push_back(shift[c] + x / n);
+    sums.tx.push_back(tile.tx[c % tile_width] - left_of_t * x / n);
+    sums.xx.push_back(std::max(0.0, tile.xx[c % tile_width] - x * x / n));
+  }
+  return sums;
+}
+
+}  // namespace attention_plasticity

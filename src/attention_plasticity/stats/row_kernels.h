@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+// Sums over float rows, compiled for several SIMD targets and dispatched at run time. What they are judged by in the
+// tests is the plain code of LineMoments, Householder and sample_shape.
+
+namespace attention_plasticity {
+
+/// Components that a kernel takes at once: a cache line of floats.
+inline constexpr std::size_t tile_width = 16;
+
+using TileValues = std::array<double, tile_width>;
+
+/// `tile_width` neighbouring components of consecutive rows; row r begins at values + r * stride.
+struct RowTile {
+  const float* values;
+  std::size_t stride;
+  std::size_t rows;
+};
+
+/// Sums over rows of x - shift, its square, and its product with t.
+struct TileLineSums {
+  TileValues x{};
+  TileValues xx{};
+  TileValues tx{};
+};
+
+/// Adds the rows of the tile; t has one entry for each.
+void add_line_sums(const RowTile& tile, const double* t, const TileValues& shift, TileLineSums& sums);
+
+/// How a component of a rotated row follows from the row: x sign - shift - reflected * along, `reflected` being one
+/// number for each row.
+struct TileRotation {
+  TileValues sign{};
+  TileValues along{};
+  TileValues shift{};
+};
+
+/// Sums over rows of the first four powers.
+struct TilePowerSums {
+  std::array<TileValues, 4> power{};
+};
+
+/// Where the rotated values y of a tile are kept as codes: those of component c at column[c], row after row. A code is
+/// y * codes_per_unit + 32768, cut to a whole number and to the ends of its type. It never falls as y grows.
+struct TileCodes {
+  TileValues codes_per_unit{};
+  std::array<std::uint16_t*, tile_width> column{};
+};
+
+/// Adds the rows of the tile, rotated, and writes their codes; `reflected` has one entry for each row.
+void add_power_sums(const RowTile& tile, const double* reflected, const TileRotation& rotation, const TileCodes& codes,
+                    TilePowerSums& sums);
+
+/// out[r] = x_r · axis for `count` rows of `width` components, one after the other.
+void project_rows(const float* rows, std::size_t count, std::size_t width, const double* axis, double* out);
+
+}  // namespace attention_plasticity

@@ -1,0 +1,118 @@
+#include "attention_plasticity/stats/row_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "attention_plasticity/stats/simd_targets_testing.h"
+
+namespace attention_plasticity {
+namespace {
+
+std::vector<float> random_floats(std::size_t n) {
+  std::mt19937_64 generator(n);
+  std::normal_distribution normal;
+  std::vector<float> values(n);
+  for (float& value : values) value = static_cast<float>(normal(generator));
+  return values;
+}
+
+std::vector<double> random_doubles(std::size_t n) {
+  const std::vector<float> values = random_floats(n + 1);
+  return {values.begin() + 1, values.end()};
+}
+
+TileValues random_tile(std::size_t seed) {
+  TileValues tile;
+  const std::vector<double> values = random_doubles(tile_width + seed);
+  std::copy_n(values.begin(), tile_width, tile.begin());
+  return tile;
+}
+
+// Sums of n terms of order 1.
+double tolerance(std::size_t n) { return 1e-14 * static_cast<double>(n + 1); }
+
+TEST(RowKernels, SumLinesAsPlainLoopDoes) {
+  for (std::size_t rows = 0; rows <= 130; rows += rows < 20 ? 1 : 11) {
+    SCOPED_TRACE(rows);
+    const std::size_t stride = tile_width + rows % 5;
+    const std::vector<float> values = random_floats(rows * stride + tile_width);
+    const std::vector<double> t = random_doubles(rows);
+    const TileValues shift = random_tile(rows);
+    on_every_target([&] {
+      TileLineSums sums;
+      sums.x.fill(0.5);  // sums are added to
+      add_line_sums({values.data(), stride, rows}, t.data(), shift, sums);
+      for (std::size_t c = 0; c < tile_width; ++c) {
+        double x = 0.5, xx = 0, tx = 0;
+        for (std::size_t r = 0; r < rows; ++r) {
+          const double value = static_cast<double>(values[r * stride + c]) - shift[c];
+          x += value;
+          xx += value * value;
+          tx += value * t[r];
+        }
+        EXPECT_NEAR(sums.x[c], x, tolerance(rows));
+        EXPECT_NEAR(sums.xx[c], xx, tolerance(rows));
+        EXPECT_NEAR(sums.tx[c], tx, tolerance(rows));
+      }
+    });
+  }
+}
+
+TEST(RowKernels, SumPowersOfRotatedRowsAndCodeThemAsPlainLoopDoes) {
+  for (std::size_t rows = 0; rows <= 200; rows += rows < 20 ? 1 : 9) {
+    SCOPED_TRACE(rows);
+    const std::size_t stride = tile_width + rows % 5;
+    const std::vector<float> values = random_floats(rows * stride + tile_width);
+    const std::vector<double> reflected = random_doubles(rows);
+    TileRotation rotation{{}, random_tile(1), random_tile(2)};
+    for (std::size_t c = 0; c < tile_width; ++c) rotation.sign[c] = c % 3 == 0 ? -1.0 : 1.0;
+    on_every_target([&] {
+      TilePowerSums sums;
+      std::vector<std::uint16_t> columns(tile_width * (rows + 3), 77);
+      TileCodes codes;
+      for (std::size_t c = 0; c < tile_width; ++c) {
+        codes.codes_per_unit[c] = c == 5 ? 1e12 : 1000.0 * static_cast<double>(c + 1);  // some beyond the ends
+        codes.column[c] = columns.data() + c * (rows + 3);
+      }
+      add_power_sums({values.data(), stride, rows}, reflected.data(), rotation, codes, sums);
+      for (std::size_t c = 0; c < tile_width; ++c) {
+        std::array<double, 4> power{};
+        for (std::size_t r = 0; r < rows; ++r) {
+          const double y = static_cast<double>(values[r * stride + c]) * rotation.sign[c] - rotation.shift[c] -
+                           reflected[r] * rotation.along[c];
+          for (int k = 0; k < 4; ++k) power[static_cast<std::size_t>(k)] += std::pow(y, k + 1);
+          EXPECT_NEAR(codes.column[c][r], std::clamp(y * codes.codes_per_unit[c] + 32768.0, 0.0, 65535.0), 1.001);
+        }
+        for (std::size_t r = rows; r < rows + 3; ++r) EXPECT_EQ(codes.column[c][r], 77);
+        for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(sums.power[k][c], power[k], 100 * tolerance(rows));
+      }
+    });
+  }
+}
+
+TEST(RowKernels, ProjectRowsOfEveryWidth) {
+  constexpr std::size_t rows = 5;
+  for (std::size_t width = 1; width <= 130; ++width) {
+    SCOPED_TRACE(width);
+    const std::vector<float> values = random_floats(rows * width);
+    const std::vector<double> axis = random_doubles(width);
+    on_every_target([&] {
+      std::vector<double> projected(rows);
+      project_rows(values.data(), rows, width, axis.data(), projected.data());
+      for (std::size_t r = 0; r < rows; ++r) {
+        double dot = 0;
+        for (std::size_t c = 0; c < width; ++c) {
+          dot += static_cast<double>(values[r * width + c]) * axis[c];
+        }
+        EXPECT_NEAR(projected[r], dot, tolerance(width));
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace attention_plasticity

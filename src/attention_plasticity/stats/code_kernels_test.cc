@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "attention_plasticity/stats/simd_targets_testing.h"
+#include "attention_plasticity/base/highway_targets_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -15,7 +15,8 @@ void check_against_plain(const std::vector<std::uint16_t>& codes, std::uint16_t 
   for (std::size_t i = 0; i < codes.size(); ++i) {
     if (first <= codes[i] && codes[i] <= last) expected.push_back(static_cast<std::uint32_t>(i));
   }
-  on_every_target([&] {
+  for_every_target([&](const char* target) {
+    SCOPED_TRACE(target);
     std::vector<std::uint32_t> found(codes.size());
     found.resize(find_codes(codes, first, last, found.data()));
     EXPECT_EQ(found, expected);

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "attention_plasticity/base/highway_targets_testing.h"
 #include "attention_plasticity/stats/kolmogorov.h"
-#include "attention_plasticity/stats/simd_targets_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -42,7 +42,8 @@ Distances distances(const std::vector<double>& values, double mean, double devia
 }
 
 void expect_same(const std::vector<double>& values, double mean = 0.0, double deviation = 1.0) {
-  on_every_target([&] {
+  for_every_target([&](const char* target) {
+    SCOPED_TRACE(target);
     KolmogorovCells cells;
     // As meant; and with a width of codes that does not suit the sample at all.
     for (const double per_deviation : {4096.0, 200.0, 1e-9, 1e5, 1e12}) {

@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
+#include "attention_plasticity/base/highway_targets_testing.h"
 #include "attention_plasticity/stats/kolmogorov_cells.h"
 #include "attention_plasticity/stats/line_fit.h"
-#include "attention_plasticity/stats/simd_targets_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -65,7 +65,8 @@ std::vector<double> means_of(const Matrix& x) {
 void check_against_plain(const Rows& rows) {
   const Matrix expected = plainly_rotated(rows);
   const std::vector<double> mean = means_of(expected);
-  on_every_target([&] {
+  for_every_target([&](const char* target) {
+    SCOPED_TRACE(target);
     const RotatedRows rotated(rows.values, rows.sign, rows.slope);
     const std::vector<double> first = rotated.first_component();
     ASSERT_EQ(rotated.size(), expected.rows());
@@ -129,7 +130,8 @@ TEST(RotatedRows, KeepAConstantComponentExactlyConstant) {
     t[i] = static_cast<double>(i);
     rows.values[i * 5 + 3] = 0.1F;
   }
-  on_every_target([&] {
+  for_every_target([&](const char* target) {
+    SCOPED_TRACE(target);
     LineSums sums = sum_rows(t, rows.values, 5);
     EXPECT_EQ(sums.xx[3], 0.0);
     for (std::size_t c = 0; c < 5; ++c) sums.mean[c] *= rows.sign[c];
@@ -154,7 +156,8 @@ RC_GTEST_PROP(RotatedRows, SumAsLineMomentsDo, ()) {
     t.push_back(*rc::gen::inRange(0, 1000));
     plain.add(t.back(), row);
   }
-  on_every_target([&] {
+  for_every_target([&](const char* target) {
+    SCOPED_TRACE(target);
     const LineFit fit = fit_lines(sum_rows(t, rows.values, width));
     const LineFit expected = plain.finish();
     for (std::size_t c = 0; c < width; ++c) {

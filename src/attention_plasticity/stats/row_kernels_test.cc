@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "attention_plasticity/stats/simd_targets_testing.h"
+#include "attention_plasticity/base/highway_targets_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -42,7 +42,8 @@ TEST(RowKernels, SumLinesAsPlainLoopDoes) {
     const std::vector<float> values = random_floats(rows * stride + tile_width);
     const std::vector<double> t = random_doubles(rows);
     const TileValues shift = random_tile(rows);
-    on_every_target([&] {
+    for_every_target([&](const char* target) {
+      SCOPED_TRACE(target);
       TileLineSums sums;
       sums.x.fill(0.5);  // sums are added to
       add_line_sums({values.data(), stride, rows}, t.data(), shift, sums);
@@ -70,7 +71,8 @@ TEST(RowKernels, SumPowersOfRotatedRowsAndCodeThemAsPlainLoopDoes) {
     const std::vector<double> reflected = random_doubles(rows);
     TileRotation rotation{{}, random_tile(1), random_tile(2)};
     for (std::size_t c = 0; c < tile_width; ++c) rotation.sign[c] = c % 3 == 0 ? -1.0 : 1.0;
-    on_every_target([&] {
+    for_every_target([&](const char* target) {
+      SCOPED_TRACE(target);
       TilePowerSums sums;
       std::vector<std::uint16_t> columns(tile_width * (rows + 3), 77);
       TileCodes codes;
@@ -100,7 +102,8 @@ TEST(RowKernels, ProjectRowsOfEveryWidth) {
     SCOPED_TRACE(width);
     const std::vector<float> values = random_floats(rows * width);
     const std::vector<double> axis = random_doubles(width);
-    on_every_target([&] {
+    for_every_target([&](const char* target) {
+      SCOPED_TRACE(target);
       std::vector<double> projected(rows);
       project_rows(values.data(), rows, width, axis.data(), projected.data());
       for (std::size_t r = 0; r < rows; ++r) {

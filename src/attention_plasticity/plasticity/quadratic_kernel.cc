@@ -6,38 +6,15 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "attention_plasticity/plasticity/quadratic_kernel.cc"
 #include "attention_plasticity/base/highway.h"
+// After highway.h:
+#include "attention_plasticity/plasticity/panel_product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attention_plasticity {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows of a panel. With them, and the vectors of a tile, the sums of a panel just fill the registers.
-constexpr std::size_t panel_rows = 4;
-constexpr std::size_t tile_vectors = HWY_TARGET <= HWY_AVX3 ? 4 : HWY_TARGET == HWY_AVX2 ? 3 : 2;
-
-using D = hn::ScalableTag<double>;
-using V = hn::Vec<D>;
-
-// sums[r][v] = sum over b of panel[b][r] · w[b][v], for `length` components.
-HWY_INLINE void multiply_panel(const double* HWY_RESTRICT panel, const double* HWY_RESTRICT w, std::size_t length,
-                               V sums[panel_rows][tile_vectors]) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t r = 0; r < panel_rows; ++r) {
-    for (std::size_t v = 0; v < tile_vectors; ++v) sums[r][v] = hn::Zero(d);
-  }
-  for (std::size_t b = 0; b < length; ++b) {
-    V x[tile_vectors];
-    for (std::size_t v = 0; v < tile_vectors; ++v) x[v] = hn::Load(d, w + v * lanes);
-    for (std::size_t r = 0; r < panel_rows; ++r) {
-      const V c = hn::Set(d, panel[r]);
-      for (std::size_t v = 0; v < tile_vectors; ++v) sums[r][v] = hn::MulAdd(c, x[v], sums[r][v]);
-    }
-    panel += panel_rows;
-    w += tile_vectors * lanes;
-  }
-}
+using D = TileTag<double>;
+using V = TileVector<double>;
 
 // wᵀ S w for a tile of directions, and the panel behind those of S.
 HWY_NOINLINE const double* square_tile(const double* HWY_RESTRICT panel, const double* HWY_RESTRICT w,
@@ -94,8 +71,7 @@ HWY_NOINLINE void mean_tile(const double* HWY_RESTRICT panel, const double* HWY_
 void evaluate_forms(std::size_t width, std::span<const std::optional<std::size_t>> rows, const double* mean_panels,
                     const double* panels, const Matrix& directions, Matrix& means, Matrix& squares) {
   const std::size_t groups = rows.size();
-  const D d;
-  const std::size_t tile = tile_vectors * hn::Lanes(d);
+  const std::size_t tile = tile_size<double>();
   // Rows of zeros behind the last component: a panel has four rows even where the matrix has none left.
   const std::size_t padded_width = (width + panel_rows - 1) / panel_rows * panel_rows;
   const auto w = hwy::AllocateAligned<double>(padded_width * tile);

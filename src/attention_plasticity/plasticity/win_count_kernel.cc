@@ -8,52 +8,28 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "attention_plasticity/plasticity/win_count_kernel.cc"
 #include "attention_plasticity/base/highway.h"
+// After highway.h:
+#include "attention_plasticity/plasticity/panel_product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attention_plasticity {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t panel_queries = 4;
-constexpr std::size_t tile_vectors = HWY_TARGET <= HWY_AVX3 ? 4 : HWY_TARGET == HWY_AVX2 ? 3 : 2;
+using D = TileTag<float>;
+using V = TileVector<float>;
 
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
-
-std::size_t tile_size() { return tile_vectors * hn::Lanes(D()); }
-
-// Products of a panel of queries with a tile of directions.
-HWY_INLINE void multiply(const float* HWY_RESTRICT panel, const float* HWY_RESTRICT w, std::size_t width,
-                         V sums[panel_queries][tile_vectors]) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t r = 0; r < panel_queries; ++r) {
-    for (std::size_t v = 0; v < tile_vectors; ++v) sums[r][v] = hn::Zero(d);
-  }
-  for (std::size_t c = 0; c < width; ++c) {
-    V x[tile_vectors];
-    for (std::size_t v = 0; v < tile_vectors; ++v) x[v] = hn::Load(d, w + v * lanes);
-    for (std::size_t r = 0; r < panel_queries; ++r) {
-      const V q = hn::Set(d, panel[r]);
-      for (std::size_t v = 0; v < tile_vectors; ++v) sums[r][v] = hn::MulAdd(q, x[v], sums[r][v]);
-    }
-    panel += panel_queries;
-    w += tile_vectors * lanes;
-  }
-}
-
-// Lists the products within the bound, as query · tile_size() + direction.
-HWY_NOINLINE void list_doubtful(const V sums[panel_queries][tile_vectors], float bound, std::size_t first_query,
+// Lists the products within the bound, as query · tile_size<float>() + direction.
+HWY_NOINLINE void list_doubtful(const V sums[panel_rows][tile_vectors], float bound, std::size_t first_query,
                                 std::vector<std::size_t>& doubtful) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   HWY_ALIGN float values[hn::MaxLanes(D())];
-  for (std::size_t r = 0; r < panel_queries; ++r) {
+  for (std::size_t r = 0; r < panel_rows; ++r) {
     for (std::size_t v = 0; v < tile_vectors; ++v) {
       hn::Store(sums[r][v], d, values);
       for (std::size_t lane = 0; lane < lanes; ++lane) {
         if (!(std::abs(values[lane]) > bound)) {
-          doubtful.push_back((first_query + r) * tile_size() + v * lanes + lane);
+          doubtful.push_back((first_query + r) * tile_size<float>() + v * lanes + lane);
         }
       }
     }
@@ -69,9 +45,9 @@ void count_tile(const float* panels, std::size_t queries, std::size_t width, con
   const V one = hn::Set(d, 1.0F);
   V count[tile_vectors];
   for (V& lane : count) lane = hn::Zero(d);
-  for (std::size_t first = 0; first < queries; first += panel_queries) {
-    V sums[panel_queries][tile_vectors];
-    multiply(panels + first * width, w, width, sums);
+  for (std::size_t first = 0; first < queries; first += panel_rows) {
+    V sums[panel_rows][tile_vectors];
+    multiply_panel(panels + first * width, w, width, sums);
     V nearest = hn::Abs(sums[0][0]);
     for (const auto& of_query : sums) {
       for (std::size_t v = 0; v < tile_vectors; ++v) {
@@ -84,6 +60,8 @@ void count_tile(const float* panels, std::size_t queries, std::size_t width, con
   for (std::size_t v = 0; v < tile_vectors; ++v) hn::Store(count[v], d, wins + v * lanes);
 }
 
+std::size_t directions_of_tile() { return tile_size<float>(); }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace attention_plasticity
 HWY_AFTER_NAMESPACE();
@@ -92,7 +70,7 @@ HWY_AFTER_NAMESPACE();
 namespace attention_plasticity {
 namespace {
 
-HWY_EXPORT(tile_size);
+HWY_EXPORT(directions_of_tile);
 HWY_EXPORT(count_tile);
 
 constexpr std::size_t queries_of_panel = 4;
@@ -128,7 +106,7 @@ WinCounter::WinCounter(Matrix queries) : queries_(std::move(queries)) {
 
 std::vector<double> WinCounter::count(const Matrix& directions) const {
   const std::size_t width = queries_.cols();
-  const std::size_t tile = HWY_DYNAMIC_DISPATCH(tile_size)();
+  const std::size_t tile = HWY_DYNAMIC_DISPATCH(directions_of_tile)();
   const auto resting = static_cast<double>(queries_.rows() - moving_.size());
   std::vector<double> wins(directions.rows());
   AlignedVector<float> w(width * tile);

@@ -19,8 +19,10 @@ PROGRAM = ROOT / "build/release/attention-plasticity"
 PROGRAMS = ROOT / "build/release/bench"
 FOLDER = ROOT / "build/bench"
 RUNS = {"compat": ["--compat", "python"], "default": ["--no-standard_errors"], "everything": []}
-NAMES = {"floor": "only decoding (floor)", "compat": "compat python", "default": "default, exact, no errors",
-         "everything": "everything, with errors", "numpy": "NumPy, SciPy, pandas", "one head": "one head, everything"}
+NAMES = {"floor": "decoding to tables (floor)", "columns": "decoding to kept memory",
+         "compat": "compat python", "default": "default, exact, no errors",
+         "everything": "everything, with errors", "numpy": "NumPy, SciPy, pandas",
+         "one head": "one head, everything"}
 
 
 def say(text):
@@ -33,10 +35,11 @@ def analyze(dump_folder, out, workers, flags):
 
 
 def costs_of(dump, folder):
-    """The floor and the three kinds of run with 1 and 2 workers; of the small dump also a single head."""
+    """Two ways of decoding and the three kinds of run with 1 and 2 workers; of the small dump also a single head."""
     costs = []
     for workers in (1, 2):
-        costs.append(measure.Cost("floor", workers, [PROGRAMS / "decode_floor", folder, workers]))
+        for run, how in (("floor", "tables"), ("columns", "columns")):
+            costs.append(measure.Cost(run, workers, [PROGRAMS / "decode_floor", folder, workers, how]))
         for run, flags in RUNS.items():
             costs.append(measure.Cost(run, workers, analyze(folder, f"{dump.name}-{run}-{workers}", workers, flags)))
     if dump.name == "small":
@@ -63,15 +66,18 @@ def print_costs(dump, costs):
     by_key = {(cost.run, cost.workers): cost for cost in costs}
     say(f"\n{dump}\n")
     say(f"  {'run':<28} {'workers':>7} {'seconds':>9} {'spread':>7} {'CPU s':>8} {'peak MiB':>9} "
-        f"{'of the floor':>13} {'in CPU':>8} {'2 against 1':>12}")
+        f"{'of the floor':>13} {'in CPU':>8} {'of kept memory':>15} {'2 against 1':>12}")
     for cost in sorted(costs, key=lambda cost: list(NAMES).index(cost.run)):
         floor = by_key[("floor", cost.workers)]
+        columns = by_key[("columns", cost.workers)]
         ratio = f"{cost.best / floor.best:.1f}x" if cost.run in RUNS else ""
         cpu_ratio = f"{cost.best_cpu / floor.best_cpu:.1f}x" if cost.run in RUNS else ""
+        columns_ratio = f"{cost.best_cpu / columns.best_cpu:.1f}x" if cost.run in RUNS else ""
         one = by_key.get((cost.run, 1))
         gain = f"{one.best / cost.best:.2f}x" if cost.workers == 2 and one else ""
         say(f"  {NAMES[cost.run]:<28} {cost.workers:>7} {cost.best:>9.3f} {cost.spread:>7.0%} "
-            f"{cost.best_cpu:>8.3f} {cost.peak_bytes / 2**20:>9.0f} {ratio:>13} {cpu_ratio:>8} {gain:>12}".rstrip())
+            f"{cost.best_cpu:>8.3f} {cost.peak_bytes / 2**20:>9.0f} {ratio:>13} {cpu_ratio:>8} {columns_ratio:>15} "
+            f"{gain:>12}".rstrip())
     numpy = by_key.get(("numpy", 1))
     if numpy:
         faster = ", ".join(f"{by_key['numpy', w].best / by_key['compat', w].best:.0f}x with {w}" for w in (1, 2))

@@ -1,12 +1,15 @@
-// Reads the columns that `analyze` reads, with Arrow, and does nothing with them: what a run cannot be faster than as
-// long as Arrow decodes.
+// Reads the columns that `analyze` reads, with Arrow, and does nothing with them.
 //
-//   decode_floor DUMP THREADS     every query file of the dump, and every key file once
+//   decode_floor DUMP THREADS tables      as Arrow's reader gives them: one table for each file
+//   decode_floor DUMP THREADS columns     with less: values alone, into memory that a thread has once for all its files
 //
-// The reader is set as in dump/parquet_file.cc (checksums verified, a column chunk read whole). A file's columns are in
-// memory when it has been read, in buffers that a thread has once for all its files; nothing is converted or checked.
+// Every query file of the dump is read, and every key file once. The second way is set as dump/parquet_file.cc is
+// (column readers, checksums verified); a run cannot be faster than that as long as Arrow decodes. Nothing is converted
+// or checked in either.
 
 #include <arrow/io/file.h>
+#include <arrow/table.h>
+#include <parquet/arrow/reader.h>
 #include <parquet/column_reader.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
@@ -20,6 +23,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -50,7 +54,7 @@ struct ColumnBuffer {
   std::size_t filled = 0;
 };
 
-class Decoder {
+class ColumnDecoder {
  public:
   void read(const HeadFileToRead& file) {
     parquet::ReaderProperties properties;
@@ -66,9 +70,9 @@ class Decoder {
         if (!is_wanted(schema.GetColumnRoot(leaf)->name(), file.of_queries)) continue;
         const std::int64_t values = row_group->metadata()->ColumnChunk(leaf)->num_values();
         read(*row_group->Column(leaf), static_cast<std::size_t>(values), columns_[static_cast<std::size_t>(leaf)]);
+        values_ += static_cast<std::uint64_t>(values);
       }
     }
-    for (const ColumnBuffer& column : columns_) values_ += column.filled;
   }
 
   std::uint64_t values() const { return values_; }
@@ -112,6 +116,34 @@ class Decoder {
   std::uint64_t values_ = 0;
 };
 
+class TableDecoder {
+ public:
+  void read(const HeadFileToRead& file) {
+    parquet::arrow::FileReaderBuilder builder;
+    PARQUET_THROW_NOT_OK(builder.OpenFile(file.path));
+    std::unique_ptr<parquet::arrow::FileReader> reader;
+    PARQUET_THROW_NOT_OK(builder.Build(&reader));
+    reader->set_use_threads(false);
+    const parquet::SchemaDescriptor& schema = *reader->parquet_reader()->metadata()->schema();
+    std::vector<int> wanted;
+    for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
+      if (!is_wanted(schema.GetColumnRoot(leaf)->name(), file.of_queries)) continue;
+      wanted.push_back(leaf);
+      for (int group = 0; group < reader->num_row_groups(); ++group) {
+        values_ += static_cast<std::uint64_t>(
+            reader->parquet_reader()->metadata()->RowGroup(group)->ColumnChunk(leaf)->num_values());
+      }
+    }
+    std::shared_ptr<arrow::Table> table;
+    PARQUET_THROW_NOT_OK(reader->ReadTable(wanted, &table));
+  }
+
+  std::uint64_t values() const { return values_; }
+
+ private:
+  std::uint64_t values_ = 0;
+};
+
 std::vector<HeadFileToRead> files_of(const std::string& dump) {
   const ap::DumpLayout layout = ap::find_heads(dump, "");
   std::vector<HeadFileToRead> files;
@@ -120,6 +152,7 @@ std::vector<HeadFileToRead> files_of(const std::string& dump) {
   return files;
 }
 
+template <class Decoder>
 std::uint64_t decode(const std::vector<HeadFileToRead>& files, int threads) {
   std::atomic<std::size_t> next = 0;
   std::atomic<std::uint64_t> values = 0;
@@ -146,14 +179,17 @@ std::uint64_t decode(const std::vector<HeadFileToRead>& files, int threads) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int threads = argc == 3 ? std::atoi(argv[2]) : 0;
-  if (threads < 1) {
-    std::fprintf(stderr, "usage: decode_floor DUMP THREADS\n");
+  const int threads = argc == 4 ? std::atoi(argv[2]) : 0;
+  const std::string_view how = argc == 4 ? argv[3] : "";
+  if (threads < 1 || (how != "tables" && how != "columns")) {
+    std::fprintf(stderr, "usage: decode_floor DUMP THREADS tables|columns\n");
     return 2;
   }
   try {
     const std::vector<HeadFileToRead> files = files_of(argv[1]);
-    std::printf("%zu files, %llu values\n", files.size(), static_cast<unsigned long long>(decode(files, threads)));
+    const std::uint64_t values =
+        how == "tables" ? decode<TableDecoder>(files, threads) : decode<ColumnDecoder>(files, threads);
+    std::printf("%zu files, %llu values\n", files.size(), static_cast<unsigned long long>(values));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "decode_floor: %s\n", error.what());
     return 1;

@@ -7,6 +7,7 @@
 
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
+#include "attention_plasticity/plasticity/key_difference_kernel.h"
 #include "attention_plasticity/plasticity/triples.h"
 #include "attention_plasticity/plasticity/win_count_kernel.h"
 #include "attention_plasticity/plasticity/win_probability_kernel.h"
@@ -46,24 +47,29 @@ class UnrotatedFrame {
     }
   }
 
-  // u = R(-t)(k_a - k_b), the keys as they stand at their positions, for a query at t.
-  void key_difference(const Triple& triple, std::span<double> out) {
-    const double t = queries_.position[triple.query];
-    const auto first = keys_.row(triple.first);
-    const auto second = keys_.row(triple.second);
+  // u = R(-t)(k_a - k_b) of each triple, the keys as they stand at their positions, for a query at t.
+  Matrix key_differences(std::span<const Triple> triples) {
+    Matrix u(triples.size(), keys_.width);
     if (settings_.vectors == Vectors::post) {
-      for (std::size_t c = 0; c < out.size(); ++c)
-        out[c] = static_cast<double>(first[c]) - static_cast<double>(second[c]);
-      turning_.turn(out, -t);
-      return;
+      std::vector<KeyPair> pairs;
+      for (const Triple& triple : triples) pairs.push_back({triple.first, triple.second});
+      write_differences(keys_, pairs, u);
+      for (std::size_t i = 0; i < triples.size(); ++i) turning_.turn(u.row(i), -queries_.position[triples[i].query]);
+    } else {
+      for (std::size_t i = 0; i < triples.size(); ++i) subtract_turned_keys(triples[i], u.row(i));
     }
-    turning_.turn(first, keys_.position[triple.first] - t, out);
-    turning_.turn(second, keys_.position[triple.second] - t, other_key_);
+    return u;
+  }
+
+ private:
+  void subtract_turned_keys(const Triple& triple, std::span<double> out) {
+    const double t = queries_.position[triple.query];
+    turning_.turn(keys_.row(triple.first), keys_.position[triple.first] - t, out);
+    turning_.turn(keys_.row(triple.second), keys_.position[triple.second] - t, other_key_);
     for (std::size_t c = 0; c < out.size(); ++c) out[c] -= other_key_[c];
     scale(out);
   }
 
- private:
   // Captured before rotation, so before the model scaled what it turns.
   void scale(std::span<double> vector) const {
     for (double& x : vector.first(settings_.rotation.dim())) x *= settings_.rotation.attention_factor;
@@ -152,15 +158,8 @@ class Measurement {
   }
 
  private:
-  // The u of each triple.
-  Matrix directions(std::span<const Triple> triples) {
-    Matrix directions(triples.size(), keys_.width);
-    for (std::size_t i = 0; i < triples.size(); ++i) frame_.key_difference(triples[i], directions.row(i));
-    return directions;
-  }
-
   void add_block(std::span<const Triple> triples) {
-    const Matrix u = directions(triples);
+    const Matrix u = frame_.key_differences(triples);
     const GroupedScatter::Projection projection = scatter_.project(u);
     const ProjectedMoments moments = projection.moments();
     const double root_d = std::sqrt(static_cast<double>(keys_.width));

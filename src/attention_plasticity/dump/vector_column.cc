@@ -2,11 +2,43 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace attention_plasticity {
 
+std::span<float> VectorColumn::room(std::size_t most) {
+  const std::size_t begin = room_.value_or(out_.size());
+  const std::size_t free = out_.capacity() - begin;
+  // Never past what was reserved, as long as that lasts: growing copies all there is.
+  out_.resize(begin + (free > 0 ? std::min(free, most) : most));
+  room_ = begin;
+  return std::span(out_).subspan(begin);
+}
+
+void VectorColumn::add_rows(std::size_t entries, std::size_t width) {
+  const std::size_t begin = std::exchange(room_, std::nullopt).value();
+  look_for_non_finite(std::span(out_).subspan(begin, entries));
+  out_.resize(begin + entries);
+  while (entries > 0) {
+    if (open_ == width) close_row();
+    const std::size_t taken = std::min(entries, width - open_);
+    open_ += taken;
+    entries -= taken;
+  }
+}
+
+void VectorColumn::look_for_non_finite(std::span<const float> components) {
+  finite_ = finite_ && attention_plasticity::all_finite(components);
+}
+
 bool VectorColumn::add(const VectorChunk& chunk) {
+  look_for_non_finite(chunk.values);
+  // Told now: the room may move when the first row's width is known.
+  const std::size_t begin = room_.value_or(out_.size());
+  const bool in_place = room_ && chunk.values.data() == out_.data() + begin;
+  room_.reset();
   std::size_t entry = 0;
   bool sound = true;
   while (sound && entry < chunk.definition.size()) {
@@ -21,8 +53,13 @@ bool VectorColumn::add(const VectorChunk& chunk) {
     }
   }
   // Entries before a fault are not null, so each has its value.
-  const auto taken = chunk.values.first(entry);
-  out_.insert(out_.end(), taken.begin(), taken.end());
+  if (in_place) {
+    out_.resize(begin + entry);
+  } else {
+    const auto taken = chunk.values.first(entry);
+    out_.resize(begin);
+    out_.insert(out_.end(), taken.begin(), taken.end());
+  }
   return sound;
 }
 

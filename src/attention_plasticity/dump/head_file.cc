@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/finite.h"
 #include "attention_plasticity/dump/parquet_file.h"
 
 namespace attention_plasticity {

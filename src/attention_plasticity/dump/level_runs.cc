@@ -16,6 +16,9 @@ class Runs {
  public:
   Runs(std::span<const std::uint8_t> bytes, int bits) : bytes_(bytes), bits_(static_cast<std::size_t>(bits)) {}
 
+  std::span<const std::uint8_t> rest() const { return bytes_; }
+  void skip(std::size_t bytes) { bytes_ = bytes_.subspan(bytes); }
+
   /// False at the end of the bytes, or where they make no sense.
   bool next(Run& run) {
     std::size_t header = 0;
@@ -53,12 +56,21 @@ class Runs {
   std::size_t bits_;
 };
 
+/// How often the bytes from `first` to `second` come again, one after the other, from `second` on.
+std::size_t repetitions(std::span<const std::uint8_t> first, std::span<const std::uint8_t> second) {
+  const std::size_t length = first.size() - second.size();
+  const auto differing = std::mismatch(second.begin(), second.end(), first.begin());
+  return static_cast<std::size_t>(differing.first - second.begin()) / length;
+}
+
 bool same_bits(unsigned a, unsigned b, std::size_t bits) { return ((a ^ b) & (0xffU >> (8 - bits))) == 0; }
 
 /// Entry by entry through rows of one width.
 class RowPattern {
  public:
   RowPattern(std::size_t width, std::size_t begun) : width_(width), begun_(begun) {}
+
+  bool is_between_rows() const { return begun_ == 0; }
 
   bool repeats(std::uint8_t level, std::size_t count) {
     if (level == 0) return width_ == 1 || (begun_ == 0 && count == 1 && advance(1));
@@ -116,7 +128,20 @@ bool runs_form_rows(std::span<const std::uint8_t> runs, std::size_t width, std::
   if (begun >= width) return false;
   Runs rest(runs, 1);
   RowPattern rows(width, begun);
+  std::span<const std::uint8_t> row_begin;  // its bytes and all after them
+  std::size_t count_at_row_begin = 0;
   for (Run run; count > 0;) {
+    if (rows.is_between_rows()) {
+      // Writers put most rows into the same bytes as the row before, which need no second look.
+      if (count_at_row_begin == count + width) {
+        const std::size_t same = std::min(repetitions(row_begin, rest.rest()), count / width);
+        rest.skip(same * (row_begin.size() - rest.rest().size()));
+        count -= same * width;
+        if (count == 0) break;
+      }
+      row_begin = rest.rest();
+      count_at_row_begin = count;
+    }
     if (!rest.next(run)) return false;
     std::size_t taken = std::min(run.count, count);
     count -= taken;

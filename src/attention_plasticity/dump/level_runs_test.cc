@@ -72,6 +72,36 @@ RC_GTEST_PROP(LevelRuns, KnowRowsOfOneWidthAndNothingElse, ()) {
   RC_ASSERT(!runs_form_rows(encoded(levels, 1), width, begun, count));
 }
 
+/// As writers put them: eight levels packed, the rest of the row repeated.
+void add_usual_row(Bytes& runs, std::size_t width, std::size_t odd) {
+  Levels levels = row_levels(width, 0, width);
+  if (odd < width) levels[odd] ^= 1U;
+  add_packed(runs, Levels(levels.begin(), levels.begin() + 8), 1, false);
+  if (odd >= 8 && odd < width) {
+    for (std::size_t i = 8; i < width; ++i) add_repeated(runs, levels[i], 1);
+  } else {
+    add_repeated(runs, 1, width - 8);
+  }
+}
+
+RC_GTEST_PROP(LevelRuns, KnowRowsInTheSameBytesAndNothingElse, ()) {
+  const auto width = *rc::gen::inRange<std::size_t>(9, 131);
+  const auto rows = *rc::gen::inRange<std::size_t>(1, 40);
+  const auto odd_row = *rc::gen::inRange<std::size_t>(0, rows);
+  const auto odd = *rc::gen::inRange<std::size_t>(0, width);
+  Bytes runs;
+  Bytes damaged;
+  for (std::size_t row = 0; row < rows; ++row) {
+    add_usual_row(runs, width, width);
+    add_usual_row(damaged, width, row == odd_row ? odd : width);
+  }
+  RC_ASSERT(runs_form_rows(runs, width, 0, rows * width));
+  RC_ASSERT(runs_form_rows(runs, width, 0, *rc::gen::inRange<std::size_t>(0, rows * width)));
+  RC_ASSERT(!runs_form_rows(runs, width, 0, rows * width + 1));
+  RC_ASSERT(!runs_form_rows(damaged, width, 0, rows * width));
+  RC_ASSERT(runs_form_rows(damaged, width, 0, odd_row * width));
+}
+
 RC_GTEST_PROP(LevelRuns, TellWidthsApart, ()) {
   const auto width = *rc::gen::inRange<std::size_t>(1, 70);
   const auto other = *rc::gen::distinctFrom(rc::gen::inRange<std::size_t>(1, 70), width);

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "attention_plasticity/base/finite.h"
+
 namespace attention_plasticity {
 
 std::span<float> VectorColumn::room(std::size_t most) {
@@ -21,12 +23,16 @@ void VectorColumn::add_rows(std::size_t entries, std::size_t width) {
   const std::size_t begin = std::exchange(room_, std::nullopt).value();
   look_for_non_finite(std::span(out_).subspan(begin, entries));
   out_.resize(begin + entries);
-  while (entries > 0) {
-    if (open_ == width) close_row();
-    const std::size_t taken = std::min(entries, width - open_);
-    open_ += taken;
-    entries -= taken;
+  if (entries == 0) return;
+  // A row is closed when the next one begins, so the last one stays open.
+  const std::size_t since_row_began = open_ + entries;
+  const std::size_t closed = (since_row_began - 1) / width;
+  if (closed > 0) {
+    open_ = width;
+    close_row();
+    rows_ += closed - 1;
   }
+  open_ = since_row_began - closed * width;
 }
 
 void VectorColumn::look_for_non_finite(std::span<const float> components) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,15 +26,6 @@ inline bool all_are(std::span<const std::int16_t> levels, std::int16_t level) {
     differing = static_cast<std::uint16_t>(differing | bits);
   }
   return differing == 0;
-}
-
-/// False when one of them is NaN or infinite.
-inline bool all_finite(std::span<const float> components) {
-  // All bits of the exponent are set in NaN and infinity; whole numbers are compared several at a time, and no branch.
-  constexpr std::uint32_t exponent = 0x7f800000;
-  std::uint32_t odd = 0;
-  for (const float x : components) odd |= (std::bit_cast<std::uint32_t>(x) & exponent) == exponent ? 1U : 0U;
-  return odd == 0;
 }
 
 /// Consecutive entries of a list column with their Parquet levels (Melnik et al. 2010, "Dremel"): `repetition` 0 begins

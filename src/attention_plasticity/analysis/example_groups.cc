@@ -1,6 +1,7 @@
 #include "attention_plasticity/analysis/example_groups.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace attention_plasticity {
 namespace {
@@ -12,8 +13,10 @@ constexpr std::size_t fewest_groups = 3;
 
 std::vector<std::uint64_t> distinct_examples(std::span<const std::uint64_t> queries,
                                              std::span<const std::uint64_t> keys) {
-  std::vector<std::uint64_t> ids(queries.begin(), queries.end());
-  ids.insert(ids.end(), keys.begin(), keys.end());
+  std::vector<std::uint64_t> ids;
+  // Tokens of an example mostly stand together: few are left to sort.
+  std::ranges::unique_copy(queries, std::back_inserter(ids));
+  std::ranges::unique_copy(keys, std::back_inserter(ids));
   std::ranges::sort(ids);
   const auto repeated = std::ranges::unique(ids);
   ids.erase(repeated.begin(), repeated.end());

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "attention_plasticity/base/large_vector.h"
+
 namespace attention_plasticity {
 
 /// The captured queries, or keys, of one attention head: one row per token, stored by column.
@@ -17,7 +19,7 @@ struct HeadRows {
   std::vector<std::int64_t> bucket;    ///< position bucket
   std::vector<std::uint64_t> example;  ///< sequence the token came from, below 2^63; empty: unknown
   std::vector<double> position;        ///< position in tokens
-  std::vector<float> vectors;          ///< row after row
+  LargeVector<float> vectors;          ///< row after row
   std::optional<double> window;        ///< sliding window in whole tokens, of queries; none: full attention
 
   std::size_t size() const { return position.size(); }

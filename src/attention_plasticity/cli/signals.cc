@@ -1,7 +1,6 @@
 #include "attention_plasticity/cli/signals.h"
 
 #include <csignal>
-#include <ctime>
 
 namespace attention_plasticity {
 namespace {
@@ -21,27 +20,36 @@ sigset_t ending_signals() {
   return signals;
 }
 
+// Tells the waiting thread to look whether it is done. By itself it means nothing to a program.
+constexpr int wake = SIGURG;
+
+sigset_t awaited_signals() {
+  sigset_t signals = ending_signals();
+  sigaddset(&signals, wake);
+  return signals;
+}
+
 }  // namespace
 
 StopOnSignal::StopOnSignal(std::function<void()> told) : told_(std::move(told)) {
-  const sigset_t signals = ending_signals();
+  const sigset_t signals = awaited_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   waiter_ = std::jthread([this](const std::stop_token& done) { wait(done); });
 }
 
 StopOnSignal::~StopOnSignal() {
   waiter_.request_stop();
+  pthread_kill(waiter_.native_handle(), wake);
   waiter_.join();
-  const sigset_t signals = ending_signals();
+  const sigset_t signals = awaited_signals();
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
 void StopOnSignal::wait(const std::stop_token& done) {
-  const sigset_t signals = ending_signals();
-  const timespec tick{0, 50'000'000};
+  const sigset_t signals = awaited_signals();
   while (!done.stop_requested()) {
-    const int signal = ::sigtimedwait(&signals, nullptr, &tick);
-    if (signal <= 0) continue;
+    const int signal = ::sigwaitinfo(&signals, nullptr);
+    if (signal <= 0 || signal == wake) continue;
     if (signal_.exchange(signal) == 0) {
       stop_.request_stop();
       told_();

@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "attention_plasticity/dump/vector_pages.h"
+
 namespace attention_plasticity {
 namespace {
 
@@ -42,6 +44,20 @@ float half_to_float(const parquet::FixedLenByteArray& bytes) {
   return arrow::util::Float16::FromLittleEndian(bytes.ptr).ToFloat();
 }
 
+[[noreturn]] void refuse_missing_values() {
+  throw parquet::ParquetException("a page has fewer values than its levels say");
+}
+
+/// The definition levels of a batch, as many as were read, when there is a value for each that is `present`.
+std::span<const std::int16_t> checked_levels(std::span<const std::int16_t> definition, std::int64_t level_count,
+                                             std::int64_t value_count, std::int16_t present) {
+  if (level_count <= 0) throw parquet::ParquetException("a page ends early");
+  const auto levels = definition.first(static_cast<std::size_t>(level_count));
+  const auto expected = all_are(levels, present) ? level_count : std::ranges::count(levels, present);
+  if (expected != value_count) refuse_missing_values();
+  return levels;
+}
+
 /// Hands over batches of a column: levels, values, and how many of each. `sink` returns false to stop.
 template <class Type, class Sink>
 void for_each_batch(parquet::ColumnReader& column, Sink&& sink) {
@@ -55,12 +71,7 @@ void for_each_batch(parquet::ColumnReader& column, Sink&& sink) {
     std::int64_t value_count = 0;
     const std::int64_t level_count =
         reader.ReadBatch(batch, definition.data(), repetition.data(), values.data(), &value_count);
-    if (level_count <= 0) throw parquet::ParquetException("a page ends early");
-    const auto levels = std::span<const std::int16_t>(definition).first(static_cast<std::size_t>(level_count));
-    const auto expected = all_are(levels, present) ? level_count : std::ranges::count(levels, present);
-    if (expected != value_count) {
-      throw parquet::ParquetException("a page has fewer values than its levels say");
-    }
+    const auto levels = checked_levels(definition, level_count, value_count, present);
     if (!sink(levels, std::span<const std::int16_t>(repetition).first(levels.size()),
               std::span<const typename Type::c_type>(values).first(static_cast<std::size_t>(value_count)))) {
       return;
@@ -68,35 +79,55 @@ void for_each_batch(parquet::ColumnReader& column, Sink&& sink) {
   }
 }
 
-template <class Type, class Widen>
-void read_flat(parquet::ColumnReader& column, Widen widen, const std::function<bool(std::span<const Number>)>& sink) {
-  std::vector<Number> numbers;
+using NumberSink = std::function<bool(const NumberBatch&)>;
+
+/// Hands over numbers, where none is null as `Plain` values (std::int64_t or double) that `plain` makes of those
+/// stored. Where it cannot, and where some are null, they are handed over one by one, as `widen` makes them.
+template <class Type, class Plain, class MakePlain, class Widen>
+void read_flat(parquet::ColumnReader& column, MakePlain make_plain, Widen widen, const NumberSink& sink) {
+  std::vector<Plain> plain;
+  std::vector<Number> mixed;
   const std::int16_t present = column.descr()->max_definition_level();
   for_each_batch<Type>(column, [&](auto definition, auto /*repetition*/, auto values) {
-    numbers.resize(definition.size());
+    if (values.empty()) return sink(NumberBatch::Nulls{definition.size()});
+    if (values.size() == definition.size() && make_plain(values, plain)) return sink(std::span<const Plain>(plain));
+    mixed.resize(definition.size());
     auto value = values.begin();
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      numbers[i] = definition[i] == present ? Number{widen(*value++)} : Number{};
+    for (std::size_t i = 0; i < mixed.size(); ++i) {
+      mixed[i] = definition[i] == present ? Number{widen(*value++)} : Number{};
     }
-    return sink(numbers);
+    return sink(std::span<const Number>(mixed));
   });
 }
 
 /// Integers as the schema's sign means them.
 template <class Type, class Unsigned>
-void read_integers(parquet::ColumnReader& column, const std::function<bool(std::span<const Number>)>& sink) {
+void read_integers(parquet::ColumnReader& column, const NumberSink& sink) {
   const auto& logical = column.descr()->logical_type();
   const bool is_unsigned =
       logical && logical->is_int() && !static_cast<const parquet::IntLogicalType&>(*logical).is_signed();
-  read_flat<Type>(
-      column,
-      [is_unsigned](auto value) -> Number {
-        if (!is_unsigned) return std::int64_t{value};
-        const std::uint64_t wide = static_cast<Unsigned>(value);
-        if (wide > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return wide;
-        return static_cast<std::int64_t>(wide);
-      },
-      sink);
+  const auto make_plain = [is_unsigned](auto values, std::vector<std::int64_t>& plain) {
+    plain.assign(values.begin(), values.end());
+    // What the sign bit of an unsigned number means is left to `widen`.
+    return !is_unsigned || std::ranges::none_of(plain, [](std::int64_t value) { return value < 0; });
+  };
+  const auto widen = [is_unsigned](auto value) -> Number {
+    if (!is_unsigned) return std::int64_t{value};
+    const std::uint64_t wide = static_cast<Unsigned>(value);
+    if (wide > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return wide;
+    return static_cast<std::int64_t>(wide);
+  };
+  read_flat<Type, std::int64_t>(column, make_plain, widen, sink);
+}
+
+template <class Type, class Widen>
+void read_reals(parquet::ColumnReader& column, Widen widen, const NumberSink& sink) {
+  const auto make_plain = [&](auto values, std::vector<double>& plain) {
+    plain.resize(values.size());
+    std::ranges::transform(values, plain.begin(), widen);
+    return true;
+  };
+  read_flat<Type, double>(column, make_plain, widen, sink);
 }
 
 /// Rounds to single precision; stops at a finite number that would become infinite.
@@ -113,29 +144,69 @@ std::size_t round_to_float(std::span<const double> values, std::vector<float>& o
   return fitting;
 }
 
-template <class Type>
-void read_lists(parquet::ColumnReader& column, const std::function<bool(const VectorChunk&)>& sink) {
+VectorChunk empty_chunk(const parquet::ColumnDescriptor& leaf) {
   VectorChunk chunk;
-  chunk.component_present = column.descr()->max_definition_level();
-  chunk.entry_present = entry_definition(*column.descr());
+  chunk.component_present = leaf.max_definition_level();
+  chunk.entry_present = entry_definition(leaf);
+  return chunk;
+}
+
+/// Floats are decoded to where they stay. The levels of a page are, too, unless its runs show that they hold no
+/// surprise.
+void read_floats(parquet::ColumnReader& column, const VectorPages& pages, std::size_t likely_width, VectorColumn& out) {
+  auto& reader = dynamic_cast<parquet::FloatReader&>(column);
+  VectorChunk chunk = empty_chunk(*column.descr());
+  std::vector<std::int16_t> definition;
+  std::vector<std::int16_t> repetition;
+  std::size_t page = 0;   // the number of the page under way, from 1
+  std::size_t left = 0;   // its entries still to come
+  std::size_t width = 0;  // of its rows; 0: its levels must be decoded
+  while (reader.HasNext()) {
+    if (page != pages.count()) {
+      page = pages.count();
+      left = pages.entries();
+      width = out.width() > 0 ? out.width() : likely_width;
+      if (!pages.hold_only_rows(width, out.begun())) width = 0;
+    }
+    const std::span<float> room = out.room(batch);
+    std::int64_t values = 0;
+    if (width > 0) {
+      const std::int64_t read =
+          reader.ReadBatch(static_cast<std::int64_t>(room.size()), nullptr, nullptr, room.data(), &values);
+      if (read != values || static_cast<std::size_t>(read) != std::min(left, room.size())) refuse_missing_values();
+      left -= std::min(left, room.size());
+      out.add_rows(static_cast<std::size_t>(values), width);
+      continue;
+    }
+    definition.resize(batch, chunk.component_present);
+    repetition.resize(batch);
+    const std::int64_t levels = reader.ReadBatch(static_cast<std::int64_t>(room.size()), definition.data(),
+                                                 repetition.data(), room.data(), &values);
+    chunk.definition = checked_levels(definition, levels, values, chunk.component_present);
+    chunk.repetition = std::span<const std::int16_t>(repetition).first(chunk.definition.size());
+    chunk.values = room.first(static_cast<std::size_t>(values));
+    chunk.fitting = chunk.values.size();
+    if (!out.add(chunk)) return;
+  }
+}
+
+template <class Type>
+void read_lists(parquet::ColumnReader& column, VectorColumn& out) {
+  VectorChunk chunk = empty_chunk(*column.descr());
   std::vector<float> converted;
   for_each_batch<Type>(column, [&](auto definition, auto repetition, auto values) {
     chunk.definition = definition;
     chunk.repetition = repetition;
     chunk.fitting = values.size();
-    if constexpr (std::is_same_v<Type, parquet::FloatType>) {
-      chunk.values = values;
+    if constexpr (std::is_same_v<Type, parquet::DoubleType>) {
+      chunk.fitting = round_to_float(values, converted);
+      if (chunk.fitting < values.size()) chunk.unfit = values[chunk.fitting];
     } else {
-      if constexpr (std::is_same_v<Type, parquet::DoubleType>) {
-        chunk.fitting = round_to_float(values, converted);
-        if (chunk.fitting < values.size()) chunk.unfit = values[chunk.fitting];
-      } else {
-        converted.resize(values.size());
-        std::ranges::transform(values, converted.begin(), half_to_float);
-      }
-      chunk.values = converted;
+      converted.resize(values.size());
+      std::ranges::transform(values, converted.begin(), half_to_float);
     }
-    return sink(chunk);
+    chunk.values = converted;
+    return out.add(chunk);
   });
 }
 
@@ -145,30 +216,34 @@ bool is_list_of_primitives(const parquet::ColumnDescriptor& leaf) {
   return leaf.max_repetition_level() == 1 && repeated_node(leaf) != nullptr;
 }
 
-void decode_numbers(parquet::ColumnReader& column, const std::function<bool(std::span<const Number>)>& sink) {
+void decode_numbers(parquet::ColumnReader& column, const NumberSink& sink) {
   switch (column.type()) {
     case parquet::Type::INT32:
       return read_integers<parquet::Int32Type, std::uint32_t>(column, sink);
     case parquet::Type::INT64:
       return read_integers<parquet::Int64Type, std::uint64_t>(column, sink);
     case parquet::Type::FLOAT:
-      return read_flat<parquet::FloatType>(column, [](float value) { return double{value}; }, sink);
+      return read_reals<parquet::FloatType>(column, [](float value) { return double{value}; }, sink);
     case parquet::Type::DOUBLE:
-      return read_flat<parquet::DoubleType>(column, [](double value) { return value; }, sink);
+      return read_reals<parquet::DoubleType>(column, [](double value) { return value; }, sink);
     default:
-      return read_flat<parquet::FLBAType>(
+      return read_reals<parquet::FLBAType>(
           column, [](const parquet::FixedLenByteArray& bytes) { return double{half_to_float(bytes)}; }, sink);
   }
 }
 
-void decode_vectors(parquet::ColumnReader& column, const std::function<bool(const VectorChunk&)>& sink) {
-  switch (column.type()) {
+void decode_vectors(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parquet::PageReader> pages,
+                    std::size_t likely_width, VectorColumn& out) {
+  auto watched = std::make_unique<VectorPages>(leaf, std::move(pages));
+  const VectorPages& under_way = *watched;
+  const auto column = parquet::ColumnReader::Make(&leaf, std::move(watched));
+  switch (column->type()) {
     case parquet::Type::FLOAT:
-      return read_lists<parquet::FloatType>(column, sink);
+      return read_floats(*column, under_way, likely_width, out);
     case parquet::Type::DOUBLE:
-      return read_lists<parquet::DoubleType>(column, sink);
+      return read_lists<parquet::DoubleType>(*column, out);
     default:
-      return read_lists<parquet::FLBAType>(column, sink);
+      return read_lists<parquet::FLBAType>(*column, out);
   }
 }
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 
 namespace attention_plasticity {
 namespace {
@@ -25,7 +28,76 @@ double to_real(const Number& number) {
   return std::nan("");
 }
 
+/// Without a branch a number: nearly always none is.
+bool any_negative(std::span<const std::int64_t> numbers) {
+  std::int64_t signs = 0;
+  for (const std::int64_t number : numbers) signs |= number;
+  return signs < 0;
+}
+
+template <class Count>
+bool append_counts(const NumberBatch& numbers, std::vector<Count>& counts) {
+  const auto integers = numbers.integers();
+  if (!integers || any_negative(*integers)) return false;
+  counts.insert(counts.end(), integers->begin(), integers->end());
+  return true;
+}
+
+/// Each is the one before it, bit for bit.
+template <class T>
+bool repeat(std::span<const T> values) {
+  return !values.empty() && std::memcmp(values.data(), values.data() + 1, (values.size() - 1) * sizeof(T)) == 0;
+}
+
 }  // namespace
+
+std::size_t NumberBatch::size() const {
+  if (const auto* nulls = std::get_if<Nulls>(&numbers_)) return nulls->count;
+  if (const auto integers = this->integers()) return integers->size();
+  if (const auto reals = this->reals()) return reals->size();
+  return std::get<std::span<const Number>>(numbers_).size();
+}
+
+Number NumberBatch::operator[](std::size_t i) const {
+  if (std::holds_alternative<Nulls>(numbers_)) return {};
+  if (const auto integers = this->integers()) return (*integers)[i];
+  if (const auto reals = this->reals()) return (*reals)[i];
+  return std::get<std::span<const Number>>(numbers_)[i];
+}
+
+std::optional<std::span<const std::int64_t>> NumberBatch::integers() const {
+  const auto* integers = std::get_if<std::span<const std::int64_t>>(&numbers_);
+  return integers != nullptr ? std::optional(*integers) : std::nullopt;
+}
+
+std::optional<std::span<const double>> NumberBatch::reals() const {
+  const auto* reals = std::get_if<std::span<const double>>(&numbers_);
+  return reals != nullptr ? std::optional(*reals) : std::nullopt;
+}
+
+bool NumberBatch::is_constant() const {
+  if (const auto* nulls = std::get_if<Nulls>(&numbers_)) return nulls->count > 0;
+  if (const auto integers = this->integers()) return repeat(*integers);
+  if (const auto reals = this->reals()) return repeat(*reals);
+  return false;
+}
+
+bool append_buckets(const NumberBatch& numbers, std::vector<std::int64_t>& buckets) {
+  return append_counts(numbers, buckets);
+}
+
+bool append_examples(const NumberBatch& numbers, std::vector<std::uint64_t>& examples) {
+  return append_counts(numbers, examples);
+}
+
+bool append_positions(const NumberBatch& numbers, std::vector<double>& positions) {
+  if (append_counts(numbers, positions)) return true;
+  const auto reals = numbers.reals();
+  const auto is_allowed = [](double real) { return real >= 0 && real <= std::numeric_limits<double>::max(); };
+  if (!reals || !std::ranges::all_of(*reals, is_allowed)) return false;
+  positions.insert(positions.end(), reals->begin(), reals->end());
+  return true;
+}
 
 std::int64_t to_bucket(const Number& number) { return to_count(number); }
 

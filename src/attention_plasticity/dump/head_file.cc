@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/finite.h"
 #include "attention_plasticity/dump/parquet_file.h"
 
 namespace attention_plasticity {
@@ -24,14 +24,6 @@ using Kind = ParquetFile::Kind;
 /// Room is made on the footer's word for a column up to this many times the file's size. What compresses better than
 /// that holds hardly more than one number, and grows as it is read.
 constexpr std::size_t plausible_compression = 64;
-
-bool is_finite(std::span<const float> components) {
-  // All bits of the exponent are set in NaN and infinity; whole numbers are compared several at a time, and no branch.
-  constexpr std::uint32_t exponent = 0x7f800000;
-  std::uint32_t odd = 0;
-  for (const float x : components) odd |= (std::bit_cast<std::uint32_t>(x) & exponent) == exponent ? 1U : 0U;
-  return odd == 0;
-}
 
 std::size_t width_by_footer(const ParquetFile& source, const Column& vector) {
   const std::uint64_t entries = source.entries(vector);
@@ -82,15 +74,22 @@ class HeadFileReader {
   void read_group(int group) {
     fault_.reset();
     const std::size_t kept = result_.rows.size();
-    read_column(group, bucket_, [this](const Number& n) { result_.rows.bucket.push_back(to_bucket(n)); });
+    HeadRows& rows = result_.rows;
+    read_column(
+        group, bucket_, [&](const NumberBatch& batch) { return append_buckets(batch, rows.bucket); },
+        [&](const Number& n) { rows.bucket.push_back(to_bucket(n)); });
     if (example_) {
-      read_column(group, *example_, [this](const Number& n) { result_.rows.example.push_back(to_example(n)); });
+      read_column(
+          group, *example_, [&](const NumberBatch& batch) { return append_examples(batch, rows.example); },
+          [&](const Number& n) { rows.example.push_back(to_example(n)); });
     }
-    read_column(group, position_, [this](const Number& n) { result_.rows.position.push_back(to_position(n)); });
+    read_column(
+        group, position_, [&](const NumberBatch& batch) { return append_positions(batch, rows.position); },
+        [&](const Number& n) { rows.position.push_back(to_position(n)); });
     if (options_.vectors) read_vectors(group, kept);
-    if (window_) read_column(group, *window_, [this](const Number& n) { take_window(to_window(n)); });
+    if (window_) read_window(group);
     if (fault_) refuse(fault_->message);
-    if (options_.vectors && options_.drop_non_finite) drop_non_finite(kept);
+    if (options_.vectors && options_.drop_non_finite && !vectors_.all_finite()) drop_non_finite(kept);
     first_row_ += source_.rows(group);
   }
 
@@ -99,14 +98,29 @@ class HeadFileReader {
     if (!fault_ || row < fault_->row) fault_ = RowFault{row, std::move(message)};
   }
 
-  template <class Take>
-  void read_column(int group, const Column& column, Take take) {
+  void read_window(int group) {
+    const auto take = [this](const Number& number) { take_window(to_window(number)); };
+    const auto take_all = [&](const NumberBatch& batch) {
+      if (!batch.is_constant()) return false;
+      take(batch[0]);
+      return true;
+    };
+    read_column(group, *window_, take_all, take);
+  }
+
+  /// Gives the numbers to `take_all`, batch by batch, and those that it does not take to `take`, one by one.
+  template <class TakeAll, class Take>
+  void read_column(int group, const Column& column, TakeAll take_all, Take take) {
     row_ = first_row_;
     bool whole = true;
-    source_.read_numbers(group, column, [&](std::span<const Number> numbers) {
+    source_.read_numbers(group, column, [&](const NumberBatch& numbers) {
       try {
-        for (const Number& number : numbers) {
-          take(number);
+        if (take_all(numbers)) {
+          row_ += numbers.size();
+          return true;
+        }
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+          take(numbers[i]);
           ++row_;
         }
       } catch (const BadValue& bad) {
@@ -121,9 +135,9 @@ class HeadFileReader {
 
   void read_vectors(int group, std::size_t kept) {
     const std::size_t before = vectors_.rows();
-    source_.read_vectors(group, vector_, [this](const VectorChunk& chunk) { return vectors_.add(chunk); });
+    source_.read_vectors(group, vector_, vectors_);
     if (!vectors_.fault()) vectors_.finish_group();
-    if (!options_.drop_non_finite) find_non_finite(kept);
+    if (!options_.drop_non_finite && !vectors_.all_finite()) find_non_finite(kept);
     if (const auto& fault = vectors_.fault()) {
       add_fault(fault->row, fmt::format("{} in row {}; every row needs one vector of the same width: capture this head "
                                         "again",
@@ -137,10 +151,10 @@ class HeadFileReader {
   void find_non_finite(std::size_t kept) {
     const std::size_t width = vectors_.width();
     if (width == 0) return;
-    const std::vector<float>& all = result_.rows.vectors;
+    const LargeVector<float>& all = result_.rows.vectors;
     for (std::size_t row = kept; (row + 1) * width <= all.size(); ++row) {
       const std::span<const float> components(all.data() + row * width, width);
-      if (is_finite(components)) continue;
+      if (all_finite(components)) continue;
       const auto odd = std::ranges::find_if_not(components, [](float x) { return std::isfinite(x); });
       const std::size_t file_row = first_row_ + (row - kept);
       add_fault(file_row, fmt::format("vector holds {} in row {}; capture this head again, or set non_finite: drop to "
@@ -156,7 +170,7 @@ class HeadFileReader {
     std::size_t to = kept;
     for (std::size_t from = kept; from < rows.size(); ++from) {
       const std::span<const float> components(rows.vectors.data() + from * width, width);
-      if (!is_finite(components)) continue;
+      if (!all_finite(components)) continue;
       if (to != from) {
         rows.bucket[to] = rows.bucket[from];
         if (example_) rows.example[to] = rows.example[from];

@@ -44,7 +44,7 @@ TEST(HeadFile, ReadsEveryColumnInFileOrder) {
   EXPECT_EQ(file.rows.bucket, (std::vector<std::int64_t>{0, 0, 1, 1}));
   EXPECT_EQ(file.rows.example, (std::vector<std::uint64_t>{7, 7, 8, 8}));
   EXPECT_EQ(file.rows.position, (std::vector<double>{0, 1, 2, 3}));
-  EXPECT_EQ(file.rows.vectors, (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(file.rows.vectors, (LargeVector<float>{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_FALSE(file.rows.window);
   EXPECT_EQ(file.dropped_rows, 0U);
 }
@@ -232,7 +232,7 @@ TEST(HeadFile, DropsAndCountsRowsThatAreNotFiniteOnRequest) {
   EXPECT_EQ(file.rows.bucket, (std::vector<std::int64_t>{2, 4}));
   EXPECT_EQ(file.rows.example, (std::vector<std::uint64_t>{6, 8}));
   EXPECT_EQ(file.rows.position, (std::vector<double>{1, 3}));
-  EXPECT_EQ(file.rows.vectors, (std::vector<float>{2, 3, 6, 7}));
+  EXPECT_EQ(file.rows.vectors, (LargeVector<float>{2, 3, 6, 7}));
 }
 
 TEST(HeadFile, CountsRowsInTheFileAfterRowsWereDropped) {

@@ -197,7 +197,7 @@ TEST(HeadFileTypes, ListSpellingsOfOldWritersRead) {
     write_old_list(folder / "data.parquet", spelling);
     const HeadRows rows = read_head_file(folder / "data.parquet", Side::key).rows;
     EXPECT_EQ(rows.width, 2U);
-    EXPECT_EQ(rows.vectors, (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(rows.vectors, (LargeVector<float>{0, 1, 2, 3, 4, 5, 6, 7}));
     EXPECT_EQ(rows.bucket, (std::vector<std::int64_t>{0, 0, 1, 1}));
     EXPECT_TRUE(rows.example.empty());
   }

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -69,8 +70,8 @@ std::shared_ptr<arrow::Array> vectors(const HeadRows& rows) {
   }
   const auto type = arrow::fixed_size_list(arrow::float32(), static_cast<std::int32_t>(rows.width));
   // Borrowed, not copied: `rows` outlives the table.
-  const auto components = std::make_shared<arrow::FloatArray>(static_cast<std::int64_t>(rows.vectors.size()),
-                                                              arrow::Buffer::Wrap(rows.vectors));
+  const auto components = std::make_shared<arrow::FloatArray>(
+      static_cast<std::int64_t>(rows.vectors.size()), arrow::Buffer::Wrap(rows.vectors.data(), rows.vectors.size()));
   return std::make_shared<arrow::FixedSizeListArray>(type, static_cast<std::int64_t>(rows.size()), components);
 }
 
@@ -91,7 +92,7 @@ std::shared_ptr<arrow::Table> to_table(const HeadRows& rows) {
 
 /// Captures of bfloat16 models have at most 2^16 different components, which a dictionary halves; other floats hardly
 /// repeat, and a dictionary would only delay them.
-bool is_bfloat16(const std::vector<float>& values) {
+bool is_bfloat16(std::span<const float> values) {
   return std::ranges::all_of(values, [](float x) { return (std::bit_cast<std::uint32_t>(x) & 0xffffU) == 0; });
 }
 

@@ -162,13 +162,25 @@ struct ParquetFile::Impl {
     }
   }
 
-  std::shared_ptr<parquet::ColumnReader> open(int group, const Column& column) const {
+  /// Components of a row of the group's vectors, 0 where that is not whole.
+  std::size_t width(int group, const Column& column) const {
+    const std::int64_t entries = footer->RowGroup(group)->ColumnChunk(column.leaf)->num_values();
+    const std::size_t rows_of_group = group_rows.at(static_cast<std::size_t>(group));
+    if (entries <= 0 || rows_of_group == 0 || static_cast<std::size_t>(entries) % rows_of_group != 0) return 0;
+    return static_cast<std::size_t>(entries) / rows_of_group;
+  }
+
+  std::unique_ptr<parquet::PageReader> open_pages(int group, const Column& column) const {
     const auto row_group = reader->RowGroup(group);
     require_inside_file(*row_group->metadata()->ColumnChunk(column.leaf));
     auto pages = row_group->GetColumnPageReader(column.leaf);
     // Arrow's writer leaves a page empty now and then, and its reader takes that for the column's end.
     pages->set_data_page_filter([](const parquet::DataPageStats& page) { return page.num_values == 0; });
-    return parquet::ColumnReader::Make(footer->schema()->Column(column.leaf), std::move(pages));
+    return pages;
+  }
+
+  std::shared_ptr<parquet::ColumnReader> open(int group, const Column& column) const {
+    return parquet::ColumnReader::Make(footer->schema()->Column(column.leaf), open_pages(group, column));
   }
 };
 
@@ -234,15 +246,16 @@ std::uint64_t ParquetFile::entries(const Column& column) const {
 }
 
 void ParquetFile::read_numbers(int group, const Column& column,
-                               const std::function<bool(std::span<const Number>)>& sink) const {
+                               const std::function<bool(const NumberBatch&)>& sink) const {
   guarded(impl_->path, fmt::format("column '{}'", column.name),
           [&] { decode_numbers(*impl_->open(group, column), sink); });
 }
 
-void ParquetFile::read_vectors(int group, const Column& column,
-                               const std::function<bool(const VectorChunk&)>& sink) const {
-  guarded(impl_->path, fmt::format("column '{}'", column.name),
-          [&] { decode_vectors(*impl_->open(group, column), sink); });
+void ParquetFile::read_vectors(int group, const Column& column, VectorColumn& out) const {
+  guarded(impl_->path, fmt::format("column '{}'", column.name), [&] {
+    auto pages = impl_->open_pages(group, column);
+    decode_vectors(*impl_->footer->schema()->Column(column.leaf), std::move(pages), impl_->width(group, column), out);
+  });
 }
 
 void ParquetFile::refuse_as_damaged(const std::string& how) const {

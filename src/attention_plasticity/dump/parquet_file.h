@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "attention_plasticity/dump/column_rules.h"
@@ -50,8 +49,9 @@ class ParquetFile {
   std::uint64_t entries(const Column& column) const;
 
   /// Hands a column of a row group to `sink`, in order, until it ends or the sink returns false.
-  void read_numbers(int group, const Column& column, const std::function<bool(std::span<const Number>)>& sink) const;
-  void read_vectors(int group, const Column& column, const std::function<bool(const VectorChunk&)>& sink) const;
+  void read_numbers(int group, const Column& column, const std::function<bool(const NumberBatch&)>& sink) const;
+  /// Adds the vectors of a row group to `out`, until they end or one is at fault.
+  void read_vectors(int group, const Column& column, VectorColumn& out) const;
 
   /// The footer and the pages contradict each other.
   [[noreturn]] void refuse_as_damaged(const std::string& how) const;

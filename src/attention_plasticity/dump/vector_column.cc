@@ -2,11 +2,49 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
+
+#include "attention_plasticity/base/finite.h"
 
 namespace attention_plasticity {
 
+std::span<float> VectorColumn::room(std::size_t most) {
+  const std::size_t begin = room_.value_or(out_.size());
+  const std::size_t free = out_.capacity() - begin;
+  // Never past what was reserved, as long as that lasts: growing copies all there is.
+  out_.resize(begin + (free > 0 ? std::min(free, most) : most));
+  room_ = begin;
+  return std::span(out_).subspan(begin);
+}
+
+void VectorColumn::add_rows(std::size_t entries, std::size_t width) {
+  const std::size_t begin = std::exchange(room_, std::nullopt).value();
+  look_for_non_finite(std::span(out_).subspan(begin, entries));
+  out_.resize(begin + entries);
+  if (entries == 0) return;
+  // A row is closed when the next one begins, so the last one stays open.
+  const std::size_t since_row_began = open_ + entries;
+  const std::size_t closed = (since_row_began - 1) / width;
+  if (closed > 0) {
+    open_ = width;
+    close_row();
+    rows_ += closed - 1;
+  }
+  open_ = since_row_began - closed * width;
+}
+
+void VectorColumn::look_for_non_finite(std::span<const float> components) {
+  finite_ = finite_ && attention_plasticity::all_finite(components);
+}
+
 bool VectorColumn::add(const VectorChunk& chunk) {
+  look_for_non_finite(chunk.values);
+  // Told now: the room may move when the first row's width is known.
+  const std::size_t begin = room_.value_or(out_.size());
+  const bool in_place = room_ && chunk.values.data() == out_.data() + begin;
+  room_.reset();
   std::size_t entry = 0;
   bool sound = true;
   while (sound && entry < chunk.definition.size()) {
@@ -21,8 +59,13 @@ bool VectorColumn::add(const VectorChunk& chunk) {
     }
   }
   // Entries before a fault are not null, so each has its value.
-  const auto taken = chunk.values.first(entry);
-  out_.insert(out_.end(), taken.begin(), taken.end());
+  if (in_place) {
+    out_.resize(begin + entry);
+  } else {
+    const auto taken = chunk.values.first(entry);
+    out_.resize(begin);
+    out_.insert(out_.end(), taken.begin(), taken.end());
+  }
   return sound;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -44,7 +45,7 @@ struct Entries {
 RowFault fault_of(const VectorColumn& column) { return column.fault().value_or(RowFault{999, "no fault"}); }
 
 RowFault fault_of(const Entries& entries) {
-  std::vector<float> out;
+  LargeVector<float> out;
   VectorColumn column(out, 10, 1000);
   if (column.add(entries.all())) column.finish_group();
   return fault_of(column);
@@ -55,7 +56,7 @@ RC_GTEST_PROP(VectorColumn, GivesTheSameRowsHoweverTheEntriesAreCut, ()) {
   const auto rows = *rc::gen::inRange<std::size_t>(1, 30);
   Entries entries;
   for (std::size_t row = 0; row < rows; ++row) entries.add_row(width);
-  std::vector<float> out;
+  LargeVector<float> out;
   VectorColumn column(out, rows, rows * width);
   for (std::size_t first = 0; first < entries.values.size();) {
     const auto last = std::min(entries.values.size(), first + *rc::gen::inRange<std::size_t>(1, 40));
@@ -65,7 +66,56 @@ RC_GTEST_PROP(VectorColumn, GivesTheSameRowsHoweverTheEntriesAreCut, ()) {
   RC_ASSERT(column.finish_group());
   RC_ASSERT(column.width() == width);
   RC_ASSERT(column.rows() == rows);
-  RC_ASSERT(out == entries.values);
+  RC_ASSERT(std::ranges::equal(out, entries.values));
+}
+
+RC_GTEST_PROP(VectorColumn, GivesTheSameRowsWhereverTheyAreDecoded, ()) {
+  const auto width = *rc::gen::inRange<std::size_t>(1, 9);
+  const auto rows = *rc::gen::inRange<std::size_t>(1, 30);
+  Entries entries;
+  for (std::size_t row = 0; row < rows; ++row) entries.add_row(width);
+  LargeVector<float> out;
+  VectorColumn column(out, *rc::gen::inRange<std::size_t>(0, rows + 2), rows * width);
+  for (std::size_t first = 0; first < entries.values.size();) {
+    const std::span<float> room = column.room(*rc::gen::inRange<std::size_t>(1, 40));
+    const auto last = std::min(entries.values.size(), first + room.size());
+    VectorChunk chunk = entries.chunk(first, last);
+    const auto way = *rc::gen::inRange(0, 3);
+    if (way < 2) std::ranges::copy(chunk.values, room.begin());
+    if (way == 0) {
+      column.add_rows(chunk.values.size(), width);
+    } else if (way == 1) {
+      chunk.values = room.first(chunk.values.size());
+      RC_ASSERT(column.add(chunk));
+    } else {
+      RC_ASSERT(column.add(chunk));
+    }
+    first = last;
+  }
+  RC_ASSERT(column.finish_group());
+  RC_ASSERT(column.width() == width);
+  RC_ASSERT(column.rows() == rows);
+  RC_ASSERT(column.all_finite());
+  RC_ASSERT(std::ranges::equal(out, entries.values));
+}
+
+TEST(VectorColumn, NoticesWhatIsNotFinite) {
+  for (const float odd : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    for (std::size_t at = 0; at < 6; ++at) {
+      Entries entries;
+      for (int row = 0; row < 2; ++row) entries.add_row(3);
+      entries.values[at] = odd;
+      LargeVector<float> out;
+      VectorColumn column(out, 2, 100);
+      ASSERT_TRUE(column.add(entries.all()));
+      EXPECT_FALSE(column.all_finite());
+      LargeVector<float> in_place;
+      VectorColumn other(in_place, 2, 100);
+      std::ranges::copy(entries.values, other.room(6).begin());
+      other.add_rows(6, 3);
+      EXPECT_FALSE(other.all_finite());
+    }
+  }
 }
 
 RC_GTEST_PROP(VectorColumn, NamesTheOneRowOfAnotherWidth, ()) {
@@ -104,7 +154,7 @@ TEST(VectorColumn, NamesTheRowOfANumberTooLarge) {
     VectorChunk chunk = entries.all();
     chunk.fitting = index;
     chunk.unfit = 1e39;
-    std::vector<float> out;
+    LargeVector<float> out;
     VectorColumn column(out, 5, 100);
     ASSERT_FALSE(column.add(chunk));
     EXPECT_EQ(fault_of(column).row, index / 3);
@@ -116,7 +166,7 @@ TEST(VectorColumn, NamesTheRowOfANumberTooLarge) {
 TEST(VectorColumn, KeepsRowsOfSeveralGroupsApart) {
   Entries entries;
   entries.add_row(3);
-  std::vector<float> out;
+  LargeVector<float> out;
   VectorColumn column(out, 2, 100);
   EXPECT_TRUE(column.add(entries.all()));
   EXPECT_TRUE(column.finish_group());
@@ -135,7 +185,7 @@ TEST(VectorColumn, RefusesAGroupThatBeginsWithinARow) {
 TEST(VectorColumn, ReservesNoMoreThanAllowed) {
   Entries entries;
   entries.add_row(4);
-  std::vector<float> out;
+  LargeVector<float> out;
   VectorColumn column(out, std::numeric_limits<std::size_t>::max(), 64);
   EXPECT_TRUE(column.add(entries.all()));
   EXPECT_TRUE(column.finish_group());

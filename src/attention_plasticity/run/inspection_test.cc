@@ -19,14 +19,14 @@ void write_odd_heads(const SmallDump& dump) {
   queries.bucket = {7, 2};
   queries.example = {5, 5};
   queries.position = {900.5, 260};
-  queries.vectors.resize(6);
+  queries.vectors.resize(6, 0.0F);
   queries.window = 128;
   dump.write(Side::query, 1, 4, queries);
   HeadRows keys;
   keys.width = 3;
   keys.bucket = {3, 3, 1};
   keys.position = {400, 401, 130};
-  keys.vectors.resize(9);
+  keys.vectors.resize(9, 0.0F);
   dump.write(Side::key, 1, 2, keys);
 }
 

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <span>
+
+namespace attention_plasticity {
+
+/// False when one of the values is NaN or infinite.
+bool all_finite(std::span<const float> values);
+
+}  // namespace attention_plasticity

@@ -1,0 +1,162 @@
+#include "attention_plasticity/dump/level_runs.h"
+
+#include <algorithm>
+
+namespace attention_plasticity {
+namespace {
+
+struct Run {
+  std::size_t count = 0;  ///< levels; of a packed run a multiple of 8, the last ones perhaps padding
+  bool is_packed = false;
+  std::uint8_t level = 0;                ///< of a run that is not packed
+  std::span<const std::uint8_t> packed;  ///< least significant bits first
+};
+
+class Runs {
+ public:
+  Runs(std::span<const std::uint8_t> bytes, int bits) : bytes_(bytes), bits_(static_cast<std::size_t>(bits)) {}
+
+  std::span<const std::uint8_t> rest() const { return bytes_; }
+  void skip(std::size_t bytes) { bytes_ = bytes_.subspan(bytes); }
+
+  /// False at the end of the bytes, or where they make no sense.
+  bool next(Run& run) {
+    std::size_t header = 0;
+    if (!read_header(header) || header < 2) return false;
+    run.is_packed = (header & 1) != 0;
+    if (run.is_packed) {
+      const std::size_t length = (header >> 1) * bits_;
+      if (bytes_.size() < length) return false;
+      run.count = (header >> 1) * 8;
+      run.packed = bytes_.first(length);
+      bytes_ = bytes_.subspan(length);
+    } else {
+      if (bytes_.empty()) return false;
+      run.count = header >> 1;
+      run.level = bytes_.front();
+      bytes_ = bytes_.subspan(1);
+    }
+    return true;
+  }
+
+ private:
+  // Seven bits a byte, the least significant first; more than four bytes are needed by no page.
+  bool read_header(std::size_t& header) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(4, bytes_.size()); ++i) {
+      header |= static_cast<std::size_t>(bytes_[i] & 0x7fU) << (7 * i);
+      if (bytes_[i] < 0x80) {
+        bytes_ = bytes_.subspan(i + 1);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::span<const std::uint8_t> bytes_;
+  std::size_t bits_;
+};
+
+/// How often the bytes from `first` to `second` come again, one after the other, from `second` on.
+std::size_t repetitions(std::span<const std::uint8_t> first, std::span<const std::uint8_t> second) {
+  const std::size_t length = first.size() - second.size();
+  const auto differing = std::mismatch(second.begin(), second.end(), first.begin());
+  return static_cast<std::size_t>(differing.first - second.begin()) / length;
+}
+
+bool same_bits(unsigned a, unsigned b, std::size_t bits) { return ((a ^ b) & (0xffU >> (8 - bits))) == 0; }
+
+/// Entry by entry through rows of one width.
+class RowPattern {
+ public:
+  RowPattern(std::size_t width, std::size_t begun) : width_(width), begun_(begun) {}
+
+  bool is_between_rows() const { return begun_ == 0; }
+
+  bool repeats(std::uint8_t level, std::size_t count) {
+    if (level == 0) return width_ == 1 || (begun_ == 0 && count == 1 && advance(1));
+    return level == 1 && begun_ > 0 && count <= width_ - begun_ && advance(count);
+  }
+
+  bool is_packed_in(std::uint8_t byte, std::size_t count) {
+    unsigned expected = 0xff;
+    for (std::size_t begin = begun_ == 0 ? 0 : width_ - begun_; begin < count; begin += width_) {
+      expected &= ~(1U << begin);
+    }
+    if (!same_bits(byte, expected, count)) return false;
+    begun_ += count;
+    while (begun_ >= width_) begun_ -= width_;
+    return true;
+  }
+
+ private:
+  bool advance(std::size_t count) {
+    begun_ += count;
+    if (begun_ == width_) begun_ = 0;
+    return true;
+  }
+
+  std::size_t width_;
+  std::size_t begun_;
+};
+
+}  // namespace
+
+bool runs_repeat(std::span<const std::uint8_t> runs, int bits, std::uint8_t level, std::size_t count) {
+  if (bits != 1 && bits != 2) return false;
+  const auto all = static_cast<std::uint8_t>(bits == 1 ? level * 0xffU : level * 0x55U);
+  Runs rest(runs, bits);
+  for (Run run; count > 0;) {
+    if (!rest.next(run)) return false;
+    const std::size_t taken = std::min(run.count, count);
+    count -= taken;
+    if (!run.is_packed) {
+      if (run.level != level) return false;
+      continue;
+    }
+    std::size_t bits_left = taken * static_cast<std::size_t>(bits);
+    for (const std::uint8_t byte : run.packed) {
+      const std::size_t here = std::min<std::size_t>(8, bits_left);
+      if (here == 0) break;
+      if (!same_bits(byte, all, here)) return false;
+      bits_left -= here;
+    }
+  }
+  return true;
+}
+
+bool runs_form_rows(std::span<const std::uint8_t> runs, std::size_t width, std::size_t begun, std::size_t count) {
+  if (begun >= width) return false;
+  Runs rest(runs, 1);
+  RowPattern rows(width, begun);
+  std::span<const std::uint8_t> row_begin;  // its bytes and all after them
+  std::size_t count_at_row_begin = 0;
+  for (Run run; count > 0;) {
+    if (rows.is_between_rows()) {
+      // Writers put most rows into the same bytes as the row before, which need no second look.
+      if (count_at_row_begin == count + width) {
+        const std::size_t same = std::min(repetitions(row_begin, rest.rest()), count / width);
+        rest.skip(same * (row_begin.size() - rest.rest().size()));
+        count -= same * width;
+        if (count == 0) break;
+      }
+      row_begin = rest.rest();
+      count_at_row_begin = count;
+    }
+    if (!rest.next(run)) return false;
+    std::size_t taken = std::min(run.count, count);
+    count -= taken;
+    if (!run.is_packed) {
+      if (!rows.repeats(run.level, taken)) return false;
+      continue;
+    }
+    for (const std::uint8_t byte : run.packed) {
+      const std::size_t here = std::min<std::size_t>(8, taken);
+      if (here == 0) break;
+      if (!rows.is_packed_in(byte, here)) return false;
+      taken -= here;
+    }
+  }
+  return true;
+}
+
+}  // namespace attention_plasticity

@@ -209,21 +209,22 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
   kernels.push_back(
       {"sum_rows", [head, dim] { return sum(ap::sum_rows(head->queries.position, head->queries.vectors, dim).xx); }});
   const std::vector<double> sign(dim, 1.0);
-  const auto rotated = std::make_shared<const ap::RotatedRows>(head->queries.vectors, sign, head->slope);
-  kernels.push_back({"scalar_predictability", [head, rotated] {
-                       return ap::scalar_predictability(head->queries.position, rotated->along_slope()).r_squared;
+  std::vector<double> mean = ap::sum_rows(head->queries.position, head->queries.vectors, dim).mean;
+  ap::Householder(head->slope).apply(mean);
+  const auto rotate = [head, sign, mean](const std::vector<bool>& tested) {
+    return ap::RotatedRows(head->queries.vectors, sign, head->slope, mean, tested);
+  };
+  const ap::RotatedRows rotated = rotate(std::vector<bool>(dim));
+  kernels.push_back({"scalar_predictability", [head, s = rotated.along_slope()] {
+                       return ap::scalar_predictability(head->queries.position, s).r_squared;
                      }});
-  kernels.push_back({"residual_normality", [head, first = rotated->first_component()] {
+  kernels.push_back({"residual_normality", [head, first = rotated.first_component()] {
                        return ap::residual_normality(head->queries.position, first, 0.0).ks_p;
                      }});
-  kernels.push_back({"project_rows", [head, sign] {
-                       return ap::RotatedRows(head->queries.vectors, sign, head->slope).along_slope()[0];
-                     }});
-  std::vector<double> mean = ap::sum_rows(head->queries.position, head->queries.vectors, dim).mean;
-  rotated->rotation().apply(mean);
   for (const std::size_t tests : {0U, 64U}) {
-    kernels.push_back({tests == 0 ? "component_shapes" : "component_shapes_and_tests", [head, rotated, mean, tests] {
-                         const auto components = ap::rotated_components(*rotated, mean, tests, 0.01, 0);
+    const std::vector<bool> tested = ap::tested_components(rows, dim, tests, 0);
+    kernels.push_back({tests == 0 ? "component_shapes" : "component_shapes_and_tests", [rotate, tested] {
+                         const auto components = ap::rotated_components(rotate(tested), tested, 0.01);
                          return sum(components.squares) + components.noise.median_abs_skewness;
                        }});
   }

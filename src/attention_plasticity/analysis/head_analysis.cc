@@ -211,13 +211,14 @@ HeadResult analyze_head(const HeadId& head, HeadRows captured_queries, const Pre
   result.component_weight = component_weights(lines.r_squared);
   result.component_r_squared = std::move(lines.r_squared);
 
-  const RotatedRows rotated_queries(queries.vectors, keys.orientation, lines.slope);
-  const Householder& rotation = rotated_queries.rotation();
-  result.scalar = scalar_predictability(queries.position, rotated_queries.along_slope());
+  const Householder rotation(lines.slope);
   rotation.apply(sums.mean);
   rotation.apply(sums.tx);
-  const RotatedComponents components =
-      rotated_components(rotated_queries, sums.mean, options.normality_max_dims, options.p_alpha, options.seed);
+  const std::vector<bool> tested =
+      tested_components(queries.size(), queries.width, options.normality_max_dims, options.seed);
+  const RotatedRows rotated_queries(queries.vectors, keys.orientation, lines.slope, sums.mean, tested);
+  result.scalar = scalar_predictability(queries.position, rotated_queries.along_slope());
+  const RotatedComponents components = rotated_components(rotated_queries, tested, options.p_alpha);
   result.noise = components.noise;
   sums.xx = components.squares;
   const LineFit rotated = fit_lines(sums);

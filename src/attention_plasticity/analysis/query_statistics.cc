@@ -110,21 +110,23 @@ Normality residual_normality(std::span<const double> position, std::span<const d
   return result;
 }
 
-RotatedComponents rotated_components(const RotatedRows& queries, std::span<const double> mean, std::size_t max_dims,
-                                     double p_alpha, std::uint64_t seed) {
-  const bool measured = queries.size() >= 3 && queries.width() >= 2;
-  std::vector<bool> tested(queries.width(), false);
-  if (measured) {
-    const std::size_t components = queries.width() - 1;
-    for (const std::size_t component :
-         NumpyGenerator(seed).choice_without_replacement(components, std::min(max_dims, components))) {
-      tested[component + 1] = true;
-    }
+std::vector<bool> tested_components(std::size_t rows, std::size_t width, std::size_t max_dims, std::uint64_t seed) {
+  std::vector<bool> tested(width, false);
+  if (rows < 3 || width < 2) return tested;
+  const std::size_t components = width - 1;
+  for (const std::size_t component :
+       NumpyGenerator(seed).choice_without_replacement(components, std::min(max_dims, components))) {
+    tested[component + 1] = true;
   }
+  return tested;
+}
+
+RotatedComponents rotated_components(const RotatedRows& queries, const std::vector<bool>& tested, double p_alpha) {
+  const bool measured = queries.size() >= 3 && queries.width() >= 2;
   RotatedComponents result;
   std::vector<double> skewness, kurtosis, p;
   KolmogorovCells cells;
-  const RotatedColumns columns = queries.columns(mean, tested);
+  const RotatedColumns& columns = queries.columns();
   for (std::size_t component = 0; component < queries.width(); ++component) {
     const PowerSums& sums = columns.sums[component];
     result.squares.push_back(sums.squares());
@@ -133,7 +135,7 @@ RotatedComponents rotated_components(const RotatedRows& queries, std::span<const
     skewness.push_back(std::abs(of_component.skewness));
     kurtosis.push_back(std::abs(of_component.excess_kurtosis));
     if (!tested[component]) continue;
-    const double own_mean = mean[component] + sums.mean();
+    const double own_mean = queries.mean()[component] + sums.mean();
     const auto exact = [&](std::size_t row) { return queries.value(row, component) - own_mean; };
     p.push_back(sums.squares() > 0
                     ? ks_p(cells, columns.codes(component), columns.codes_per_unit[component], sums, exact)

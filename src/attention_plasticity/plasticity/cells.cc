@@ -3,7 +3,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
+#include "attention_plasticity/base/matrix.h"
+#include "attention_plasticity/plasticity/diagonal_model.h"
+#include "attention_plasticity/plasticity/key_difference_kernel.h"
 #include "attention_plasticity/plasticity/query_model.h"
 
 namespace attention_plasticity {
@@ -46,7 +50,12 @@ class CellMean {
 
 std::map<std::int64_t, std::vector<std::size_t>> rows_by_bucket(std::span<const std::int64_t> bucket) {
   std::map<std::int64_t, std::vector<std::size_t>> rows;
-  for (std::size_t i = 0; i < bucket.size(); ++i) rows[bucket[i]].push_back(i);
+  // Neighbours are mostly of one bucket.
+  std::vector<std::size_t>* of_last = nullptr;
+  for (std::size_t i = 0; i < bucket.size(); ++i) {
+    if (i == 0 || bucket[i] != bucket[i - 1]) of_last = &rows[bucket[i]];
+    of_last->push_back(i);
+  }
   return rows;
 }
 
@@ -67,26 +76,36 @@ GroupedRows split_all(const PooledQueries& queries) {
 // One query bucket: its model, and the cells that are drawn for it.
 class BucketMeasurement {
  public:
-  BucketMeasurement(const PooledQueries& queries, const std::vector<std::size_t>& rows, Method method,
-                    const GroupedLines& lines)
-      : method_(method),
-        model_(method, queries.frame, lines, split(rows, queries), queries.position, queries.captured) {}
+  BucketMeasurement(const PooledQueries& queries, const std::vector<std::size_t>& rows, const HeadRows& keys,
+                    Method method, const GroupedLines& lines)
+      : keys_(keys),
+        method_(method),
+        model_(method, queries.frame, lines, split(rows, queries), queries.position, queries.captured) {
+    if (method == Method::diagonal && queries.groups == 0) diagonal_.emplace(queries.frame, lines[{}], position());
+  }
 
   double position() const { return model_.positions().mean(); }
 
-  /// The cell's mean; the cell is also added to each mean without a group.
-  PairMean add(CellPairs& cell, std::vector<CellMean>& without) const {
-    const QueryModel::Pairs pairs = model_.pairs(cell.differences);
-    PairMean mean;
-    for (const double value : pairs.plasticity()) mean.add(value);
+  /// The cell's mean; the cell is also added to each mean without a group. `differences` is memory to work in.
+  PairMean add(const CellPairs& cell, Matrix& differences, std::vector<CellMean>& without) const {
+    if (diagonal_) return mean_of(diagonal_->plasticity(keys_, cell.pairs));
+    if (differences.rows() != cell.pairs.size()) differences = Matrix(cell.pairs.size(), keys_.width);
+    write_differences(keys_, cell.pairs, differences);
+    const QueryModel::Pairs pairs = model_.pairs(differences);
     for (std::size_t g = 0; g < without.size(); ++g) {
       const std::size_t left = model_.positions().count(g);
       if (left >= fewest_queries(method_)) without[g].add(mean_without(g, cell.group, pairs), left);
     }
-    return mean;
+    return mean_of(pairs.plasticity());
   }
 
  private:
+  static PairMean mean_of(std::span<const double> values) {
+    PairMean mean;
+    for (const double value : values) mean.add(value);
+    return mean;
+  }
+
   static PairMean mean_without(std::size_t group, std::span<const std::size_t> group_of_pair,
                                const QueryModel::Pairs& pairs) {
     const std::vector<double> values = pairs.plasticity(group);
@@ -97,27 +116,30 @@ class BucketMeasurement {
     return mean;
   }
 
+  const HeadRows& keys_;
   Method method_;
   QueryModel model_;
+  std::optional<DiagonalModel> diagonal_;  // in place of the model, where it can be
 };
 
 }  // namespace
 
-HeadPlasticity measure_plasticity(const PooledQueries& queries, const DrawCells& draw, Method method,
-                                  Weighting weighting) {
+HeadPlasticity measure_plasticity(const PooledQueries& queries, const HeadRows& keys, const DrawCells& draw,
+                                  Method method, Weighting weighting) {
   const GroupedLines lines(method, queries.lines, queries.frame, split_all(queries), queries.position,
                            queries.captured);
   HeadPlasticity head;
   CellMean overall(weighting);
   std::vector<CellMean> without(queries.groups, CellMean(weighting));
+  Matrix differences;
   for (const auto& [bucket_, rows] : rows_by_bucket(queries.bucket)) {
     if (bucket_ <= 0 || rows.size() < fewest_queries(method)) continue;
     const std::int64_t bucket = bucket_;
     const std::size_t n_queries = rows.size();
-    const BucketMeasurement measurement(queries, rows, method, lines);
+    const BucketMeasurement measurement(queries, rows, keys, method, lines);
     PairMean at_time;
-    draw(bucket, measurement.position(), [&](CellPairs& cell) {
-      const PairMean mean = measurement.add(cell, without);
+    draw(bucket, measurement.position(), [&](const CellPairs& cell) {
+      const PairMean mean = measurement.add(cell, differences, without);
       head.cells.push_back({bucket, cell.key_bucket, mean.value(), mean.count});
       overall.add(mean, n_queries);
       at_time.sum += mean.sum;

@@ -178,8 +178,15 @@ template <bool with_codes>
 HWY_INLINE void add_powers(const RowTile& tile, const double* reflected, const TileRotation& rotation,
                            const TileCodes& codes, TilePowerSums& sums) {
   constexpr std::size_t at_once = 64;
+  constexpr std::size_t in_cache_line = 32;
   HWY_ALIGN std::uint16_t coded[at_once * tile_width];
   for (std::size_t row = 0; row < tile.rows; row += at_once) {
+    // Codes go to as many places as there are columns: where the next ones go is asked for now.
+    for (std::size_t c = 0; with_codes && c < tile_width; ++c) {
+      for (std::size_t i = 0; i < at_once; i += in_cache_line) {
+        hwy::Prefetch(codes.column[c] + row + tile.ahead + i);
+      }
+    }
     const RowTile part{tile.values + row * tile.stride, tile.stride, HWY_MIN(at_once, tile.rows - row), tile.ahead};
     for (std::size_t c = 0; c < tile_width; c += side_by_side * hn::Lanes(Doubles())) {
       add_powers_of_vectors<with_codes>(part, c, reflected + row, rotation, codes, sums, coded);

@@ -59,6 +59,9 @@ HWY_INLINE void add_moments(const float* HWY_RESTRICT rows, std::size_t width, c
                             double* HWY_RESTRICT variance) {
   const D d;
   const std::size_t whole = width / hn::Lanes(d) * hn::Lanes(d);
+  const double* HWY_RESTRICT axis_of = moments.axis.data();
+  const double* HWY_RESTRICT mean_of = moments.mean.data();
+  const double* HWY_RESTRICT variance_of = moments.variance.data();
   V along[count], means[count], variances[count];
   const float* first[count];
   const float* second[count];
@@ -68,8 +71,8 @@ HWY_INLINE void add_moments(const float* HWY_RESTRICT rows, std::size_t width, c
     second[r] = rows + pairs[r].second * width;
   }
   for (std::size_t c = 0; c < whole; c += hn::Lanes(d)) {
-    const V axis = hn::LoadU(d, moments.axis.data() + c);
-    const V m = hn::LoadU(d, moments.mean.data() + c);
+    const V axis = hn::LoadU(d, axis_of + c);
+    const V m = hn::LoadU(d, mean_of + c);
     for (std::size_t r = 0; r < count; ++r) {
       const V difference = hn::Sub(wide(first[r] + c), wide(second[r] + c));
       hn::StoreU(difference, d, w + r * width + c);
@@ -84,14 +87,14 @@ HWY_INLINE void add_moments(const float* HWY_RESTRICT rows, std::size_t width, c
     for (std::size_t c = whole; c < width; ++c) {
       const double difference = static_cast<double>(first[r][c]) - static_cast<double>(second[r][c]);
       w[r * width + c] = difference;
-      twice[r] += difference * moments.axis[c];
-      mean[r] += difference * moments.mean[c];
+      twice[r] += difference * axis_of[c];
+      mean[r] += difference * mean_of[c];
     }
     twice[r] *= 2;
   }
   for (std::size_t c = 0; c < whole; c += hn::Lanes(d)) {
-    const V axis = hn::LoadU(d, moments.axis.data() + c);
-    const V v = hn::LoadU(d, moments.variance.data() + c);
+    const V axis = hn::LoadU(d, axis_of + c);
+    const V v = hn::LoadU(d, variance_of + c);
     for (std::size_t r = 0; r < count; ++r) {
       const V reflected = hn::NegMulAdd(hn::Set(d, twice[r]), axis, hn::LoadU(d, w + r * width + c));
       variances[r] = hn::MulAdd(hn::Mul(reflected, reflected), v, variances[r]);
@@ -100,8 +103,8 @@ HWY_INLINE void add_moments(const float* HWY_RESTRICT rows, std::size_t width, c
   for (std::size_t r = 0; r < count; ++r) {
     variance[r] = sum_of_lanes(variances[r]);
     for (std::size_t c = whole; c < width; ++c) {
-      const double reflected = w[r * width + c] - twice[r] * moments.axis[c];
-      variance[r] += moments.variance[c] * reflected * reflected;
+      const double reflected = w[r * width + c] - twice[r] * axis_of[c];
+      variance[r] += variance_of[c] * reflected * reflected;
     }
   }
 }

@@ -96,12 +96,10 @@ class CellDrawer {
   void operator()(std::int64_t query_bucket, double mean_position, const ap::TakeCell& take) {
     for (const std::int64_t key_bucket : ap::visible_key_buckets(head_.key_buckets, query_bucket, mean_position,
                                                                  std::nullopt, ap::WindowUnit::tokens)) {
-      const std::vector<ap::KeyPair> pairs = sampler_.draw(key_bucket, 256, generator_);
-      ap::CellPairs cell{key_bucket, ap::Matrix(pairs.size(), head_.keys.width), {}};
-      ap::write_differences(head_.keys, pairs, cell.differences);
+      ap::CellPairs cell{key_bucket, sampler_.draw(key_bucket, 256, generator_), {}};
       // Queries and keys of a synthetic head stand by example alike.
-      for (const ap::KeyPair& pair : pairs) cell.group.push_back(head_.query_group[pair.first]);
-      take(cell);
+      for (const ap::KeyPair& pair : cell.pairs) cell.group.push_back(head_.query_group[pair.first]);
+      take(std::move(cell));
     }
   }
 
@@ -150,8 +148,10 @@ std::shared_ptr<const Head> make_head(std::size_t rows, std::size_t dim) {
   }
   head->key_buckets = ap::group_by_bucket(head->keys);
   CellDrawer drawer(*head);
-  drawer(static_cast<std::int64_t>(options.buckets - 1), 0.0, [&](ap::CellPairs& cell) {
-    if (head->directions.rows() == 0) head->directions = cell.differences;
+  drawer(static_cast<std::int64_t>(options.buckets - 1), 0.0, [&](const ap::CellPairs& cell) {
+    if (head->directions.rows() > 0) return;
+    head->directions = ap::Matrix(cell.pairs.size(), dim);
+    ap::write_differences(head->keys, cell.pairs, head->directions);
   });
   return head;
 }
@@ -162,7 +162,7 @@ ap::QueryRow captured_queries(const Head& head) {
   return [&head](std::size_t row, std::span<double> out) { ap::widen(head.queries.row(row), out); };
 }
 
-double pooled(const Head& head, bool jackknife) {
+double pooled(const Head& head, bool jackknife, ap::Method method = ap::Method::positional) {
   const std::vector<double> orientation(head.queries.width, 1.0);
   const ap::PositionFrame frame(orientation, ap::Householder(head.slope));
   ap::PooledQueries queries{captured_queries(head), frame, head.lines, head.queries.bucket,
@@ -171,7 +171,7 @@ double pooled(const Head& head, bool jackknife) {
     queries.group = head.query_group;
     queries.groups = head.groups;
   }
-  return ap::measure_plasticity(queries, CellDrawer(head), ap::Method::positional, ap::Weighting::queries).overall;
+  return ap::measure_plasticity(queries, head.keys, CellDrawer(head), method, ap::Weighting::queries).overall;
 }
 
 double exact(const Head& head, bool jackknife, std::size_t empirical_queries) {
@@ -209,21 +209,22 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
   kernels.push_back(
       {"sum_rows", [head, dim] { return sum(ap::sum_rows(head->queries.position, head->queries.vectors, dim).xx); }});
   const std::vector<double> sign(dim, 1.0);
-  const auto rotated = std::make_shared<const ap::RotatedRows>(head->queries.vectors, sign, head->slope);
-  kernels.push_back({"scalar_predictability", [head, rotated] {
-                       return ap::scalar_predictability(head->queries.position, rotated->along_slope()).r_squared;
+  std::vector<double> mean = ap::sum_rows(head->queries.position, head->queries.vectors, dim).mean;
+  ap::Householder(head->slope).apply(mean);
+  const auto rotate = [head, sign, mean](const std::vector<bool>& tested) {
+    return ap::RotatedRows(head->queries.vectors, sign, head->slope, mean, tested);
+  };
+  const ap::RotatedRows rotated = rotate(std::vector<bool>(dim));
+  kernels.push_back({"scalar_predictability", [head, s = rotated.along_slope()] {
+                       return ap::scalar_predictability(head->queries.position, s).r_squared;
                      }});
-  kernels.push_back({"residual_normality", [head, first = rotated->first_component()] {
+  kernels.push_back({"residual_normality", [head, first = rotated.first_component()] {
                        return ap::residual_normality(head->queries.position, first, 0.0).ks_p;
                      }});
-  kernels.push_back({"project_rows", [head, sign] {
-                       return ap::RotatedRows(head->queries.vectors, sign, head->slope).along_slope()[0];
-                     }});
-  std::vector<double> mean = ap::sum_rows(head->queries.position, head->queries.vectors, dim).mean;
-  rotated->rotation().apply(mean);
   for (const std::size_t tests : {0U, 64U}) {
-    kernels.push_back({tests == 0 ? "component_shapes" : "component_shapes_and_tests", [head, rotated, mean, tests] {
-                         const auto components = ap::rotated_components(*rotated, mean, tests, 0.01, 0);
+    const std::vector<bool> tested = ap::tested_components(rows, dim, tests, 0);
+    kernels.push_back({tests == 0 ? "component_shapes" : "component_shapes_and_tests", [rotate, tested] {
+                         const auto components = ap::rotated_components(rotate(tested), tested, 0.01);
                          return sum(components.squares) + components.noise.median_abs_skewness;
                        }});
   }
@@ -261,9 +262,11 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
   kernels.push_back({"draw_key_pairs", [head] {
                        CellDrawer drawer(*head);
                        double last = 0;
-                       drawer(15, 0.0, [&](ap::CellPairs& cell) { last = cell.differences.row(0)[0]; });
+                       drawer(15, 0.0,
+                              [&](const ap::CellPairs& cell) { last += static_cast<double>(cell.pairs.back().first); });
                        return last;
                      }});
+  kernels.push_back({"diagonal_plasticity", [head] { return pooled(*head, false, ap::Method::diagonal); }});
   kernels.push_back({"pooled_plasticity", [head] { return pooled(*head, false); }});
   kernels.push_back({"pooled_plasticity_with_error", [head] { return pooled(*head, true); }});
   kernels.push_back({"turning_table", [head, x = head->vectors]() mutable {

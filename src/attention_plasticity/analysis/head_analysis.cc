@@ -14,7 +14,6 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/widen.h"
 #include "attention_plasticity/plasticity/key_buckets.h"
-#include "attention_plasticity/plasticity/key_difference_kernel.h"
 #include "attention_plasticity/plasticity/key_pairs.h"
 #include "attention_plasticity/random/numpy_generator.h"
 #include "attention_plasticity/stats/householder.h"
@@ -105,8 +104,7 @@ class CellDrawer {
  public:
   CellDrawer(const HeadId& head, const PreparedKeys& keys, const KeyBuckets& buckets, std::optional<double> window,
              PairSampler sampler, const AnalysisOptions& options, const ExampleGroups& groups)
-      : keys_(keys),
-        buckets_(buckets),
+      : buckets_(buckets),
         window_(window),
         sampler_(std::move(sampler)),
         options_(options),
@@ -116,28 +114,21 @@ class CellDrawer {
   void operator()(std::int64_t query_bucket, double mean_position, const TakeCell& take) {
     for (const std::int64_t key_bucket :
          visible_key_buckets(buckets_, query_bucket, mean_position, window_, options_.sliding_window_unit)) {
-      const std::vector<KeyPair> pairs = sampler_.draw(key_bucket, options_.num_pairs_per_bucket, generator_);
-      cell_.key_bucket = key_bucket;
-      // The memory is kept from cell to cell.
-      if (cell_.differences.rows() != pairs.size()) cell_.differences = Matrix(pairs.size(), keys_.rows.width);
-      write_differences(keys_.rows, pairs, cell_.differences);
-      cell_.group.clear();
+      CellPairs cell{key_bucket, sampler_.draw(key_bucket, options_.num_pairs_per_bucket, generator_), {}};
       if (!group_of_key_.empty()) {
-        for (const KeyPair& pair : pairs) cell_.group.push_back(group_of_key_[pair.first]);
+        for (const KeyPair& pair : cell.pairs) cell.group.push_back(group_of_key_[pair.first]);
       }
-      take(cell_);
+      take(std::move(cell));
     }
   }
 
  private:
-  const PreparedKeys& keys_;
   const KeyBuckets& buckets_;
   std::optional<double> window_;
   PairSampler sampler_;
   const AnalysisOptions& options_;
   std::vector<std::size_t> group_of_key_;
   NumpyGenerator generator_;
-  CellPairs cell_{};
 };
 
 HeadPlasticity head_plasticity(const HeadId& head, const HeadRows& queries, const PreparedKeys& keys,
@@ -149,7 +140,7 @@ HeadPlasticity head_plasticity(const HeadId& head, const HeadRows& queries, cons
   const auto captured = [&](std::size_t row, std::span<double> out) { widen(queries.row(row), out); };
   const PooledQueries pooled{captured, frame, rotated_lines, queries.bucket, queries.position, group, groups.count()};
   const auto measure = [&](auto sampler) {
-    return measure_plasticity(pooled,
+    return measure_plasticity(pooled, keys.rows,
                               CellDrawer(head, keys, buckets, queries.window, std::move(sampler), options, groups),
                               options.method, options.weighting);
   };
@@ -211,13 +202,14 @@ HeadResult analyze_head(const HeadId& head, HeadRows captured_queries, const Pre
   result.component_weight = component_weights(lines.r_squared);
   result.component_r_squared = std::move(lines.r_squared);
 
-  const RotatedRows rotated_queries(queries.vectors, keys.orientation, lines.slope);
-  const Householder& rotation = rotated_queries.rotation();
-  result.scalar = scalar_predictability(queries.position, rotated_queries.along_slope());
+  const Householder rotation(lines.slope);
   rotation.apply(sums.mean);
   rotation.apply(sums.tx);
-  const RotatedComponents components =
-      rotated_components(rotated_queries, sums.mean, options.normality_max_dims, options.p_alpha, options.seed);
+  const std::vector<bool> tested =
+      tested_components(queries.size(), queries.width, options.normality_max_dims, options.seed);
+  const RotatedRows rotated_queries(queries.vectors, keys.orientation, lines.slope, sums.mean, tested);
+  result.scalar = scalar_predictability(queries.position, rotated_queries.along_slope());
+  const RotatedComponents components = rotated_components(rotated_queries, tested, options.p_alpha);
   result.noise = components.noise;
   sums.xx = components.squares;
   const LineFit rotated = fit_lines(sums);

@@ -11,6 +11,7 @@
 #include "attention_plasticity/stats/line_fit.h"
 #include "attention_plasticity/stats/quantile.h"
 #include "attention_plasticity/stats/shape.h"
+#include "attention_plasticity/stats/sum.h"
 
 namespace attention_plasticity {
 namespace {
@@ -19,15 +20,14 @@ namespace {
 void centre(std::span<double> values) {
   const auto n = static_cast<double>(values.size());
   const double first = values[0];
-  double sum = 0;
-  for (double& value : values) sum += value -= first;
-  for (double& value : values) value -= sum / n;
+  for (double& value : values) value -= first;
+  const double mean = sum_terms(values.size(), [&](std::size_t i) { return values[i]; }) / n;
+  for (double& value : values) value -= mean;
 }
 
 double mean_magnitude(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += std::abs(value);
-  return sum / static_cast<double>(values.size());
+  return sum_terms(values.size(), [&](std::size_t i) { return std::abs(values[i]); }) /
+         static_cast<double>(values.size());
 }
 
 // log2(t + 1). Most positions are whole numbers that come up again and again.
@@ -77,12 +77,10 @@ ScalarPredictability scalar_predictability(std::span<const double> position, std
   if (!s.empty()) {
     std::vector<double> x(s.begin(), s.end());
     centre(x);
-    LineSums sums{x.size(), 0, 0, {0}, {0}, {0}};
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      sums.tt += x[i] * x[i];
-      sums.tx[0] += x[i] * y[i];
-      sums.xx[0] += y[i] * y[i];
-    }
+    const auto product_sum = [&](std::span<const double> a, std::span<const double> b) {
+      return sum_terms(a.size(), [&](std::size_t i) { return a[i] * b[i]; });
+    };
+    const LineSums sums{x.size(), 0, product_sum(x, x), {0}, {product_sum(x, y)}, {product_sum(y, y)}};
     if (sums.tt > 0) {
       const LineFit fit = fit_lines(sums);
       result.r_squared = fit.r_squared[0];
@@ -110,21 +108,23 @@ Normality residual_normality(std::span<const double> position, std::span<const d
   return result;
 }
 
-RotatedComponents rotated_components(const RotatedRows& queries, std::span<const double> mean, std::size_t max_dims,
-                                     double p_alpha, std::uint64_t seed) {
-  const bool measured = queries.size() >= 3 && queries.width() >= 2;
-  std::vector<bool> tested(queries.width(), false);
-  if (measured) {
-    const std::size_t components = queries.width() - 1;
-    for (const std::size_t component :
-         NumpyGenerator(seed).choice_without_replacement(components, std::min(max_dims, components))) {
-      tested[component + 1] = true;
-    }
+std::vector<bool> tested_components(std::size_t rows, std::size_t width, std::size_t max_dims, std::uint64_t seed) {
+  std::vector<bool> tested(width, false);
+  if (rows < 3 || width < 2) return tested;
+  const std::size_t components = width - 1;
+  for (const std::size_t component :
+       NumpyGenerator(seed).choice_without_replacement(components, std::min(max_dims, components))) {
+    tested[component + 1] = true;
   }
+  return tested;
+}
+
+RotatedComponents rotated_components(const RotatedRows& queries, const std::vector<bool>& tested, double p_alpha) {
+  const bool measured = queries.size() >= 3 && queries.width() >= 2;
   RotatedComponents result;
   std::vector<double> skewness, kurtosis, p;
   KolmogorovCells cells;
-  const RotatedColumns columns = queries.columns(mean, tested);
+  const RotatedColumns& columns = queries.columns();
   for (std::size_t component = 0; component < queries.width(); ++component) {
     const PowerSums& sums = columns.sums[component];
     result.squares.push_back(sums.squares());
@@ -133,7 +133,7 @@ RotatedComponents rotated_components(const RotatedRows& queries, std::span<const
     skewness.push_back(std::abs(of_component.skewness));
     kurtosis.push_back(std::abs(of_component.excess_kurtosis));
     if (!tested[component]) continue;
-    const double own_mean = mean[component] + sums.mean();
+    const double own_mean = queries.mean()[component] + sums.mean();
     const auto exact = [&](std::size_t row) { return queries.value(row, component) - own_mean; };
     p.push_back(sums.squares() > 0
                     ? ks_p(cells, columns.codes(component), columns.codes_per_unit[component], sums, exact)

@@ -31,8 +31,10 @@ struct Queries {
 NoiseNormality noise_normality(const Queries& queries, std::size_t max_dims, double p_alpha, std::uint64_t seed) {
   const std::vector<double> position(queries.values.size() / queries.width, 0.0);
   const LineSums sums = sum_rows(position, queries.values, queries.width);
-  const RotatedRows rows(queries.values, std::vector<double>(queries.width, 1.0), std::vector<double>(queries.width));
-  return rotated_components(rows, sums.mean, max_dims, p_alpha, seed).noise;
+  const std::vector<bool> tested = tested_components(position.size(), queries.width, max_dims, seed);
+  const RotatedRows rows(queries.values, std::vector<double>(queries.width, 1.0), std::vector<double>(queries.width),
+                         sums.mean, tested);
+  return rotated_components(rows, tested, p_alpha).noise;
 }
 
 TEST(ScalarPredictability, IsPerfectWhereProjectionIsLogPosition) {
@@ -141,9 +143,10 @@ TEST(RotatedComponents, HaveTheSquaresOfEveryComponent) {
   NumpyGenerator generator(9);
   const Queries x(40, 3, generator);
   const LineSums sums = sum_rows(std::vector<double>(40), x.values, 3);
-  const RotatedRows rows(x.values, std::vector<double>{1, -1, 1}, std::vector<double>(3));
   const std::vector<double> mean{sums.mean[0], -sums.mean[1], sums.mean[2]};
-  const RotatedComponents components = rotated_components(rows, mean, 64, 0.01, 0);
+  const std::vector<bool> tested{false, true, true};
+  const RotatedRows rows(x.values, std::vector<double>{1, -1, 1}, std::vector<double>(3), mean, tested);
+  const RotatedComponents components = rotated_components(rows, tested, 0.01);
   ASSERT_EQ(components.squares.size(), 3U);
   for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(components.squares[c], sums.xx[c], 1e-12 * sums.xx[c]);
 }

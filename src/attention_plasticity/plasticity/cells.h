@@ -6,8 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "attention_plasticity/base/matrix.h"
+#include "attention_plasticity/base/head_rows.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
+#include "attention_plasticity/plasticity/key_pairs.h"
 #include "attention_plasticity/plasticity/options.h"
 #include "attention_plasticity/plasticity/position_frame.h"
 #include "attention_plasticity/stats/line_fit.h"
@@ -28,7 +29,7 @@ struct PooledQueries {
 /// The key pairs drawn for one cell of a query bucket.
 struct CellPairs {
   std::int64_t key_bucket;
-  Matrix differences;              ///< pairs × components: w = k1 - k2, as captured
+  std::vector<KeyPair> pairs;
   std::vector<std::size_t> group;  ///< jackknife group of each pair's example
 };
 
@@ -55,16 +56,15 @@ struct HeadPlasticity {
   std::vector<double> without_group;  ///< `overall` with one jackknife group left out, for each group; may be NaN
 };
 
-/// Takes a cell; what is left of its differences is of no use to others.
-using TakeCell = std::function<void(CellPairs& cell)>;
+using TakeCell = std::function<void(CellPairs cell)>;
 /// Draws the cells of a query bucket and hands them over, by ascending key bucket. Called once for each, by ascending
-/// query bucket, so that one generator can serve all of them and only one cell's pairs are in memory.
+/// query bucket, so that one generator can serve all of them.
 using DrawCells = std::function<void(std::int64_t query_bucket, double mean_position, const TakeCell& take)>;
 
 /// 4 p (1 - p), p = P(w·q > 0) with q as the method models the queries of the bucket (QueryModel), for every pair, and
 /// its means over cells, times and the head. Query bucket 0 and those with too few queries for the method are skipped.
 /// Without group g, the models come from the other queries and the means run over the pairs of other examples.
-HeadPlasticity measure_plasticity(const PooledQueries& queries, const DrawCells& draw, Method method,
-                                  Weighting weighting);
+HeadPlasticity measure_plasticity(const PooledQueries& queries, const HeadRows& keys, const DrawCells& draw,
+                                  Method method, Weighting weighting);
 
 }  // namespace attention_plasticity

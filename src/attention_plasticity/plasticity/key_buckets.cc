@@ -7,10 +7,14 @@ namespace attention_plasticity {
 
 KeyBuckets group_by_bucket(const HeadRows& keys) {
   KeyBuckets buckets;
+  // Neighbours are mostly of one bucket.
+  KeyBucket* of_last = nullptr;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    auto [at, is_new] = buckets.try_emplace(keys.bucket[i], KeyBucket{{}, keys.position[i]});
-    at->second.rows.push_back(i);
-    at->second.last_position = std::max(at->second.last_position, keys.position[i]);
+    if (i == 0 || keys.bucket[i] != keys.bucket[i - 1]) {
+      of_last = &buckets.try_emplace(keys.bucket[i], KeyBucket{{}, keys.position[i]}).first->second;
+    }
+    of_last->rows.push_back(i);
+    of_last->last_position = std::max(of_last->last_position, keys.position[i]);
   }
   return buckets;
 }

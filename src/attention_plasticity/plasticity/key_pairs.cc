@@ -23,29 +23,46 @@ BucketPairSampler::BucketPairSampler(const HeadRows& keys, const KeyBuckets& buc
       rows_of_last->push_back(row);
     }
     Groups groups;
-    std::uint64_t total = 0;
-    for (auto& rows : by_example) {
-      if (rows.size() < 2) continue;
-      total += std::uint64_t{rows.size()} * (rows.size() - 1) / 2;
-      groups.pairs_up_to.push_back(total);
-      groups.rows.push_back(std::move(rows));
+    for (const auto& rows : by_example) {
+      if (rows.size() >= 2) groups.add(rows);
     }
+    groups.index();
     groups_.emplace(bucket, std::move(groups));
   }
 }
 
+void BucketPairSampler::Groups::add(std::span<const std::size_t> rows) {
+  rows_.insert(rows_.end(), rows.begin(), rows.end());
+  rows_up_to_.push_back(rows_.size());
+  pairs_up_to_.push_back(pairs() + std::uint64_t{rows.size()} * (rows.size() - 1) / 2);
+}
+
+// A few places for each example, so that few steps lead from one to the example looked for.
+void BucketPairSampler::Groups::index() {
+  while (pairs() >> shift_ > 4 * pairs_up_to_.size()) ++shift_;
+  std::size_t example = 0;
+  for (std::uint64_t pair = 0; pair < pairs(); pair += std::uint64_t{1} << shift_) {
+    while (pairs_up_to_[example] <= pair) ++example;
+    example_.push_back(example);
+  }
+}
+
+std::span<const std::size_t> BucketPairSampler::Groups::rows_of_pair(std::uint64_t pair) const {
+  std::size_t example = example_[static_cast<std::size_t>(pair >> shift_)];
+  while (pairs_up_to_[example] <= pair) ++example;
+  return std::span(rows_).subspan(rows_up_to_[example], rows_up_to_[example + 1] - rows_up_to_[example]);
+}
+
 std::vector<KeyPair> BucketPairSampler::draw(std::int64_t bucket, std::size_t most, NumpyGenerator& generator) const {
   const auto found = groups_.find(bucket);
-  if (found == groups_.end() || found->second.rows.empty()) return {};
+  if (found == groups_.end() || found->second.pairs() == 0) return {};
   const Groups& groups = found->second;
-  const std::uint64_t total = groups.pairs_up_to.back();
+  const std::uint64_t total = groups.pairs();
   std::vector<KeyPair> pairs(static_cast<std::size_t>(std::min<std::uint64_t>(most, total)));
   for (KeyPair& pair : pairs) {
-    const auto edge = std::ranges::upper_bound(groups.pairs_up_to, generator.integers(total));
-    const auto& rows = groups.rows[static_cast<std::size_t>(edge - groups.pairs_up_to.begin())];
-    std::array<std::size_t, 2> chosen{};
-    generator.choice_without_replacement(rows.size(), chosen);
-    pair = {rows[chosen[0]], rows[chosen[1]]};
+    const std::span<const std::size_t> rows = groups.rows_of_pair(generator.integers(total));
+    const auto [first, second] = generator.choose_two(rows.size());
+    pair = {rows[first], rows[second]};
   }
   return pairs;
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -27,9 +28,22 @@ class BucketPairSampler {
   std::vector<KeyPair> draw(std::int64_t bucket, std::size_t most, NumpyGenerator& generator) const;
 
  private:
-  struct Groups {
-    std::vector<std::vector<std::size_t>> rows;  // examples with two keys or more, in order of first appearance
-    std::vector<std::uint64_t> pairs_up_to;      // cumulative number of pairs
+  // The examples of a bucket that have two keys or more there, in order of first appearance.
+  class Groups {
+   public:
+    void add(std::span<const std::size_t> rows);
+    /// Once all are added.
+    void index();
+    std::uint64_t pairs() const { return pairs_up_to_.empty() ? 0 : pairs_up_to_.back(); }
+    /// The keys of the example that the pair of that number is of.
+    std::span<const std::size_t> rows_of_pair(std::uint64_t pair) const;
+
+   private:
+    std::vector<std::size_t> rows_;           // example after example
+    std::vector<std::size_t> rows_up_to_{0};  // cumulative number of keys, from 0 on
+    std::vector<std::uint64_t> pairs_up_to_;  // cumulative number of pairs
+    std::vector<std::size_t> example_;        // that of pair i << shift_: where to look from
+    unsigned shift_ = 0;
   };
   std::map<std::int64_t, Groups> groups_;
 };

@@ -23,6 +23,9 @@ class PositionFrame {
   std::size_t width() const { return axis_.size(); }
   /// The unit vector with rotated component 0 = axis·x for captured x.
   std::span<const double> axis() const { return axis_; }
+  /// The sign of each component, and u of the reflection I - 2 u uᵀ that follows; empty for none.
+  std::span<const double> sign() const { return sign_; }
+  std::span<const double> reflected() const { return u_; }
   /// Rotates every row.
   void rotate(Matrix& captured) const;
 

@@ -25,10 +25,6 @@ constexpr Word128 joined(std::uint64_t high, std::uint64_t low) { return (Word12
 constexpr std::uint64_t high_half(Word128 x) { return static_cast<std::uint64_t>(x >> 64U); }
 constexpr std::uint64_t low_half(Word128 x) { return static_cast<std::uint64_t>(x); }
 
-// The multiplier of O'Neill 2014, "PCG: a family of simple fast space-efficient statistically good algorithms for
-// random number generation", for 128 bits of state.
-constexpr Word128 pcg_multiplier = joined(0x2360ED051FC65DA4, 0x4385DF649FCCF645);
-
 // The hashing of SeedSequence, after O'Neill's seed_seq_fe128 (2015, "Developing a seed_seq alternative"): each
 // hash multiplies by the next power of a constant, so that equal words at different places hash differently.
 class RunningHash {
@@ -108,41 +104,19 @@ NumpyGenerator::NumpyGenerator(GeneratorSeed seed) {
   step();
 }
 
-void NumpyGenerator::step() { state_ = state_ * pcg_multiplier + increment_; }
-
-std::uint64_t NumpyGenerator::raw() {
-  step();
-  return std::rotr(high_half(state_) ^ low_half(state_), static_cast<int>(state_ >> 122U));
-}
-
 double NumpyGenerator::random() { return static_cast<double>(raw() >> 11U) * 0x1p-53; }
 
-std::uint32_t NumpyGenerator::half_word() {
-  if (has_spare_half_) {
-    has_spare_half_ = false;
-    return spare_half_;
-  }
-  const std::uint64_t word = raw();
-  has_spare_half_ = true;
-  spare_half_ = static_cast<std::uint32_t>(word >> 32U);
-  return static_cast<std::uint32_t>(word);
+// A product whose low half may be one of those rejected; the modulo is needed for such alone.
+std::uint32_t NumpyGenerator::draw_again(std::uint64_t product, std::uint32_t size) {
+  const std::uint64_t rejected = (last_of_32_bits - (size - 1)) % size;
+  while ((product & last_of_32_bits) < rejected) product = std::uint64_t{half_word()} * size;
+  return static_cast<std::uint32_t>(product >> 32U);
 }
 
-// Uniform on 0..last by Lemire 2019, "Fast random integer generation in an interval": the high half of word * size,
-// rejecting the few low halves that would favour some results. The modulo is needed for them alone.
-std::uint64_t NumpyGenerator::up_to(std::uint64_t last) {
-  if (last == 0) return 0;
+std::uint64_t NumpyGenerator::up_to_beyond_32_bits(std::uint64_t last) {
   if (last == last_of_32_bits) return half_word();
   if (last == last_of_64_bits) return raw();
   const std::uint64_t size = last + 1;
-  if (last < last_of_32_bits) {
-    std::uint64_t product = half_word() * size;
-    if ((product & last_of_32_bits) < size) {
-      const std::uint64_t rejected = (last_of_32_bits - last) % size;
-      while ((product & last_of_32_bits) < rejected) product = half_word() * size;
-    }
-    return product >> 32U;
-  }
   Word128 product = Word128{raw()} * size;
   if (low_half(product) < size) {
     const std::uint64_t rejected = (last_of_64_bits - last) % size;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,6 +41,9 @@ class NumpyGenerator {
   /// The same with k = out.size(); allocates nothing for k <= 48.
   void choice_without_replacement(std::size_t n, std::span<std::size_t> out);
 
+  /// The same with k = 2 and n >= 2, for many draws.
+  std::array<std::size_t, 2> choose_two(std::size_t n);
+
   /// An index drawn with probability p[i] / sum(p): `choice(len(p), p=p)`, with the domain of cumulative_distribution.
   std::size_t choice_weighted(std::span<const double> p);
 
@@ -54,11 +59,60 @@ class NumpyGenerator {
   void tail_shuffle(std::size_t n, std::span<std::size_t> out);
   void floyd(std::size_t n, std::span<std::size_t> out);
 
+  std::uint64_t up_to_beyond_32_bits(std::uint64_t last);
+  std::uint32_t draw_again(std::uint64_t product, std::uint32_t size);
+
   using Word128 = GeneratorSeed;
   Word128 state_ = 0;
   Word128 increment_ = 0;
   std::uint32_t spare_half_ = 0;
   bool has_spare_half_ = false;
 };
+
+// Here, since pairs are drawn by the ten thousand.
+
+inline void NumpyGenerator::step() {
+  // The multiplier of O'Neill 2014, "PCG: a family of simple fast space-efficient statistically good algorithms for
+  // random number generation", for 128 bits of state.
+  constexpr Word128 multiplier = (Word128{0x2360ED051FC65DA4} << 64U) | 0x4385DF649FCCF645;
+  state_ = state_ * multiplier + increment_;
+}
+
+inline std::uint64_t NumpyGenerator::raw() {
+  step();
+  const auto high = static_cast<std::uint64_t>(state_ >> 64U);
+  return std::rotr(high ^ static_cast<std::uint64_t>(state_), static_cast<int>(high >> 58U));
+}
+
+inline std::uint32_t NumpyGenerator::half_word() {
+  if (has_spare_half_) {
+    has_spare_half_ = false;
+    return spare_half_;
+  }
+  const std::uint64_t word = raw();
+  has_spare_half_ = true;
+  spare_half_ = static_cast<std::uint32_t>(word >> 32U);
+  return static_cast<std::uint32_t>(word);
+}
+
+// Uniform on 0..last by Lemire 2019, "Fast random integer generation in an interval": the high half of word * size,
+// rejecting the few low halves that would favour some results.
+inline std::uint64_t NumpyGenerator::up_to(std::uint64_t last) {
+  if (last == 0) return 0;
+  if (last >= 0xFFFFFFFFU) return up_to_beyond_32_bits(last);
+  const auto size = static_cast<std::uint32_t>(last + 1);
+  const std::uint64_t product = std::uint64_t{half_word()} * size;
+  if (static_cast<std::uint32_t>(product) < size) return draw_again(product, size);
+  return product >> 32U;
+}
+
+// Floyd's sampling of two, as choice_without_replacement does it, then a shuffle.
+inline std::array<std::size_t, 2> NumpyGenerator::choose_two(std::size_t n) {
+  const std::size_t first = up_to(n - 2);
+  const std::size_t drawn = up_to(n - 1);
+  const std::size_t second = drawn == first ? n - 1 : drawn;
+  if (up_to(1) == 0) return {second, first};
+  return {first, second};
+}
 
 }  // namespace attention_plasticity

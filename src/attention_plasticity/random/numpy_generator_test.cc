@@ -227,6 +227,21 @@ TEST(NumpyGenerator, PassesOverAnEntryThatEqualsTheUniform) {
   EXPECT_EQ(NumpyGenerator(1).choice_cumulative(std::vector{std::nextafter(uniform, 1.0), 1.0}), 0U);
 }
 
+TEST(NumpyGenerator, ChoosesTwoAsItChoosesMany) {
+  for (const std::uint64_t n : {2ULL, 3ULL, 5ULL, 27ULL, 10001ULL, (1ULL << 32U) - 1, (1ULL << 32U) + 2, 1ULL << 40U}) {
+    SCOPED_TRACE(n);
+    NumpyGenerator one(n), other(n);
+    for (int i = 0; i < 200; ++i) {
+      if (i % 3 == 0) {  // takes half a word
+        EXPECT_EQ(one.integers(7), other.integers(7));
+      }
+      const auto [first, second] = one.choose_two(n);
+      EXPECT_EQ((Indices{first, second}), other.choice_without_replacement(n, 2));
+    }
+    EXPECT_EQ(one.raw(), other.raw());
+  }
+}
+
 TEST(NumpyGenerator, RefusesWhatCannotBeDrawn) {
   NumpyGenerator generator(0);
   Indices three(3);

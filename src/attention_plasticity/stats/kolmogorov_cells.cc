@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "attention_plasticity/stats/code_kernels.h"
 #include "attention_plasticity/stats/normal.h"
@@ -40,9 +41,9 @@ class NormalTable {
   std::array<double, static_cast<std::size_t>(2.0 * end * density) + 2> entries_{};
 };
 
-double normal_nearby(double z) {
+const NormalTable& normal_table() {
   static const NormalTable table;
-  return table(z);
+  return table;
 }
 
 // Cells that hold a handful of values where most of them are: with m in a cell, about 4 m² lie where the bounds leave
@@ -53,7 +54,8 @@ unsigned bits_within_cell(std::size_t n) {
 }
 
 // Four codes to a load: counting does little else but load and store.
-void count_codes(std::span<const std::uint16_t> codes, unsigned bits, std::uint32_t* counts) {
+template <class Count>
+void count_codes(std::span<const std::uint16_t> codes, unsigned bits, Count* counts) {
   std::size_t i = 0;
   for (; i + 4 <= codes.size(); i += 4) {
     std::uint64_t four = 0;
@@ -64,6 +66,26 @@ void count_codes(std::span<const std::uint16_t> codes, unsigned bits, std::uint3
     ++counts[(four >> 48) >> bits];
   }
   for (; i < codes.size(); ++i) ++counts[codes[i] >> bits];
+}
+
+std::uint32_t sum_of(const std::uint32_t* counts, std::size_t cells) {
+  return std::accumulate(counts, counts + cells, std::uint32_t{0});
+}
+
+// Eight at a time, as four sums of 16 bits; cells <= 64.
+std::uint32_t sum_of(const std::uint8_t* counts, std::size_t cells) {
+  constexpr std::uint64_t every_other = 0x00ff00ff00ff00ff;
+  std::uint64_t sums = 0;
+  std::size_t i = 0;
+  for (; i + 8 <= cells; i += 8) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, counts + i, sizeof eight);
+    sums += (eight & every_other) + ((eight >> 8U) & every_other);
+  }
+  std::uint32_t sum =
+      static_cast<std::uint32_t>((sums & 0xffff) + ((sums >> 16U) & 0xffff) + ((sums >> 32U) & 0xffff) + (sums >> 48U));
+  for (; i < cells; ++i) sum += counts[i];
+  return sum;
 }
 
 }  // namespace
@@ -85,28 +107,40 @@ double KolmogorovCells::distance(const CodedSample& sample) {
 
 void KolmogorovCells::count(const CodedSample& sample) {
   n_ = static_cast<double>(sample.codes.size());
+  share_ = 1.0 / n_;
   bits_ = bits_within_cell(sample.codes.size());
-  counts_.assign(all_codes >> bits_, 0);
-  count_codes(sample.codes, bits_, counts_.data());
+  below_.assign(coarse_cells + 1, 0);
+  const auto count_into = [&](auto& counts) {
+    counts.assign(all_codes >> bits_, 0);
+    count_codes(sample.codes, bits_, counts.data());
+    const std::size_t fine = counts.size() / coarse_cells;
+    for (std::size_t coarse = 0; coarse < coarse_cells; ++coarse) {
+      below_[coarse + 1] = below_[coarse] + sum_of(counts.data() + coarse * fine, fine);
+    }
+  };
+  // A count that does not fit into a byte begins anew, and the sum of all counts falls short.
+  is_narrow_ = sample.codes.size() <= all_codes;
+  if (is_narrow_) {
+    count_into(narrow_counts_);
+    is_narrow_ = below_[coarse_cells] == sample.codes.size();
+  }
+  if (!is_narrow_) count_into(counts_);
 
-  const std::size_t fine = counts_.size() / coarse_cells;
   const double width = sample.step * static_cast<double>(codes_in_coarse_cell);
   slack_ = straight_error(1.0 / NormalTable::density) + straight_error(width) + 1e-8;  // Phi(-6), and rounding
-  below_.assign(coarse_cells + 1, 0);
-  normal_.assign(coarse_cells + 1, 0.0);
-  for (std::size_t coarse = 0; coarse < coarse_cells; ++coarse) {
-    std::uint32_t inside = 0;
-    for (std::size_t i = 0; i < fine; ++i) inside += counts_[coarse * fine + i];
-    below_[coarse + 1] = below_[coarse] + inside;
-    if (coarse > 0) normal_[coarse] = normal_nearby(sample.first_edge + width * static_cast<double>(coarse));
+  normal_.resize(coarse_cells + 1);
+  const NormalTable& normal_nearby = normal_table();
+  for (std::size_t coarse = 1; coarse < coarse_cells; ++coarse) {
+    normal_[coarse] = normal_nearby(sample.first_edge + width * static_cast<double>(coarse));
   }
+  normal_[0] = 0.0;
   normal_[coarse_cells] = 1.0;
 }
 
 // The distance at the edges of coarse cells, which the largest one cannot fall short of.
 double KolmogorovCells::least_distance() const {
   double largest = 0.0;
-  for (std::size_t i = 1; i < coarse_cells; ++i) largest = std::max(largest, std::abs(below_[i] / n_ - normal_[i]));
+  for (std::size_t i = 1; i < coarse_cells; ++i) largest = std::max(largest, std::abs(below_[i] * share_ - normal_[i]));
   return largest - slack_;
 }
 
@@ -114,33 +148,51 @@ void KolmogorovCells::find_candidates() {
   double least = least_distance();
   candidates_.clear();
   for (std::size_t i = 0; i < coarse_cells; ++i) {
-    if (below_[i] == below_[i + 1]) continue;
-    const double largest = std::max(below_[i + 1] / n_ - normal_[i], normal_[i + 1] - below_[i] / n_) + slack_;
-    if (largest >= least) add_candidates(i, least);
+    const double largest = std::max(below_[i + 1] * share_ - normal_[i], normal_[i + 1] - below_[i] * share_) + slack_;
+    if (largest < least || below_[i] == below_[i + 1]) continue;
+    if (is_narrow_) {
+      add_candidates(narrow_counts_, i, least);
+    } else {
+      add_candidates(counts_, i, least);
+    }
   }
   std::erase_if(candidates_, [&](const Candidate& candidate) { return candidate.largest() < least; });
 }
 
-// The cells inside of a coarse one; what is learnt at their edges raises `least`.
-void KolmogorovCells::add_candidates(std::size_t coarse, double& least) {
-  const std::size_t fine = counts_.size() / coarse_cells;
+// The cells inside of a coarse one; what is learnt at their edges raises `least`. They are looked at by themselves only
+// where some of them together may hold the largest distance.
+template <class Count>
+void KolmogorovCells::add_candidates(const std::vector<Count>& counts, std::size_t coarse, double& least) {
+  const std::size_t fine = counts.size() / coarse_cells;
+  const std::size_t together = std::min<std::size_t>(fine, 8);
   const double from = normal_[coarse];
   const double to = normal_[coarse + 1];
-  const double step = (to - from) / static_cast<double>(fine);
   const bool is_straight = coarse > 0 && coarse + 1 < coarse_cells;  // the others have no end
+  const double step = is_straight ? (to - from) / static_cast<double>(fine) : 0.0;
+  const double width = is_straight ? step : to - from;
   std::uint32_t below = below_[coarse];
-  for (std::size_t i = 0; i < fine; ++i) {
-    const auto cell = static_cast<std::uint32_t>(coarse * fine + i);
-    const std::uint32_t count = counts_[cell];
-    const double lower = is_straight ? from + step * static_cast<double>(i) : from;
-    const double upper = is_straight ? lower + step : to;
-    if (is_straight) least = std::max(least, std::abs(below / n_ - lower) - slack_);
-    const double above_normal = (below + count) / n_ - lower + slack_;
-    const double below_normal = upper - below / n_ + slack_;
-    if (count > 0 && std::max(above_normal, below_normal) >= least) {
-      candidates_.push_back({cell, below, count, above_normal, below_normal});
+  for (std::size_t start = 0; start < fine; start += together) {
+    const Count* inside = counts.data() + coarse * fine + start;
+    const double lower_end = from + step * static_cast<double>(start);
+    const double upper_end = lower_end + (is_straight ? step * static_cast<double>(together) : width);
+    const std::uint32_t sum = sum_of(inside, together);
+    if (is_straight) least = std::max(least, std::abs(below * share_ - lower_end) - slack_);
+    if (std::max((below + sum) * share_ - lower_end, upper_end - below * share_) + slack_ < least) {
+      below += sum;
+      continue;
     }
-    below += count;
+    for (std::size_t i = 0; i < together; ++i) {
+      const std::uint32_t count = inside[i];
+      const double lower = lower_end + step * static_cast<double>(i);
+      if (is_straight) least = std::max(least, std::abs(below * share_ - lower) - slack_);
+      const double above_normal = (below + count) * share_ - lower + slack_;
+      const double below_normal = lower + width - below * share_ + slack_;
+      if (count > 0 && std::max(above_normal, below_normal) >= least) {
+        candidates_.push_back(
+            {static_cast<std::uint32_t>(coarse * fine + start + i), below, count, above_normal, below_normal});
+      }
+      below += count;
+    }
   }
 }
 

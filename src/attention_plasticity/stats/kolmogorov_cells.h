@@ -47,22 +47,26 @@ class KolmogorovCells {
   void count(const CodedSample& sample);
   double least_distance() const;
   void find_candidates();
-  void add_candidates(std::size_t coarse, double& least);
+  template <class Count>
+  void add_candidates(const std::vector<Count>& counts, std::size_t coarse, double& least);
   void collect(std::span<const std::uint16_t> codes);
   void add_found(std::span<const std::uint16_t> codes, std::uint32_t first, std::uint32_t last);
   double largest_at_values() const;
 
   double n_ = 0;
-  unsigned bits_ = 0;                   // of a code that tell codes of one cell apart
-  std::vector<std::uint32_t> counts_;   // of each cell
-  double slack_ = 0;                    // what bounds may be off by
-  std::vector<double> normal_;          // Phi at the edges of coarse cells; 0 and 1 at the ends
-  std::vector<std::uint32_t> below_;    // values before each coarse cell, and all
-  std::vector<Candidate> candidates_;   // cells that may hold the largest distance, ascending
-  std::vector<char> is_candidate_;      // of each cell
-  std::vector<std::uint32_t> found_;    // indices of the values in candidates
-  std::vector<double> values_;          // those values, ascending
-  std::vector<std::uint32_t> stretch_;  // indices of the values in a stretch of cells around candidates
+  double share_ = 0;                         // of one value among all
+  unsigned bits_ = 0;                        // of a code that tell codes of one cell apart
+  bool is_narrow_ = false;                   // the counts of all cells fit into bytes
+  std::vector<std::uint8_t> narrow_counts_;  // of each cell, if so: most of them stay in the first cache
+  std::vector<std::uint32_t> counts_;        // of each cell, if not
+  double slack_ = 0;                         // what bounds may be off by
+  std::vector<double> normal_;               // Phi at the edges of coarse cells; 0 and 1 at the ends
+  std::vector<std::uint32_t> below_;         // values before each coarse cell, and all
+  std::vector<Candidate> candidates_;        // cells that may hold the largest distance, ascending
+  std::vector<char> is_candidate_;           // of each cell
+  std::vector<std::uint32_t> found_;         // indices of the values in candidates
+  std::vector<double> values_;               // those values, ascending
+  std::vector<std::uint32_t> stretch_;       // indices of the values in a stretch of cells around candidates
 };
 
 }  // namespace attention_plasticity

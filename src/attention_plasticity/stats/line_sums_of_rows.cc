@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <numeric>
 
 #include "attention_plasticity/stats/line_fit.h"
 #include "attention_plasticity/stats/row_tiles.h"
+#include "attention_plasticity/stats/sum.h"
 
 namespace attention_plasticity {
 namespace {
@@ -24,12 +24,11 @@ std::vector<double> rough_mean(std::span<const float> rows, std::size_t width) {
 // t less its mean; the mean of equal values is exactly theirs.
 std::vector<double> centre(std::span<const double> t, LineSums& sums) {
   const auto n = static_cast<double>(t.size());
-  double rest = 0;
-  for (const double value : t) rest += value - t[0];
-  sums.mean_t = t[0] + rest / n;
+  const double first = t[0];
+  sums.mean_t = first + sum_terms(t.size(), [&](std::size_t i) { return t[i] - first; }) / n;
   std::vector<double> centred(t.size());
   for (std::size_t i = 0; i < t.size(); ++i) centred[i] = t[i] - sums.mean_t;
-  sums.tt = std::inner_product(centred.begin(), centred.end(), centred.begin(), 0.0);
+  sums.tt = sum_terms(t.size(), [&](std::size_t i) { return centred[i] * centred[i]; });
   return centred;
 }
 
@@ -48,7 +47,7 @@ LineSums sum_rows(std::span<const double> t, std::span<const float> rows, std::s
     }
   }
   const auto n = static_cast<double>(t.size());
-  const double left_of_t = std::accumulate(centred.begin(), centred.end(), 0.0);
+  const double left_of_t = sum_terms(t.size(), [&](std::size_t i) { return centred[i]; });
   for (std::size_t c = 0; c < width; ++c) {
     const TileLineSums& tile = of_tile[c / tile_width];
     const double x = tile.x[c % tile_width];

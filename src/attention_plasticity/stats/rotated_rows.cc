@@ -10,7 +10,7 @@
 namespace attention_plasticity {
 namespace {
 
-// axis ∘ sign, so that a row need not be oriented to be projected.
+// axis ∘ sign.
 std::vector<double> oriented(std::span<const double> axis, std::span<const double> sign) {
   std::vector<double> result(axis.size());
   std::ranges::transform(axis, sign, result.begin(), std::multiplies{});
@@ -27,65 +27,80 @@ std::vector<double> direction(std::span<const double> slope) {
 
 }  // namespace
 
-RotatedRows::RotatedRows(std::span<const float> rows, std::span<const double> sign, std::span<const double> slope)
-    : rows_(rows), sign_(sign.begin(), sign.end()), rotation_(slope), twice_axis_(sign.size(), 0.0) {
-  const std::size_t n = rows.size() / width();
-  reflected_.assign(n, 0.0);
-  const std::span<const double> axis = rotation_.axis();
-  for (std::size_t c = 0; c < axis.size(); ++c) twice_axis_[c] = 2.0 * axis[c];
-  const std::vector<double> across = oriented(axis, sign);
-  const std::vector<double> along = oriented(direction(slope), sign);
-  if (!along.empty()) along_slope_.resize(n);
-  for (std::size_t row = 0; row < n; row += RowTiles::block) {
-    const std::size_t count = std::min(RowTiles::block, n - row);
-    const float* first = rows.data() + row * width();
-    if (!across.empty()) project_rows(first, count, width(), across.data(), reflected_.data() + row);
-    if (!along.empty()) project_rows(first, count, width(), along.data(), along_slope_.data() + row);
+RotatedRows::RotatedRows(std::span<const float> rows, std::span<const double> sign, std::span<const double> slope,
+                         std::span<const double> mean, const std::vector<bool>& coded)
+    : rows_(rows),
+      sign_(sign.begin(), sign.end()),
+      mean_(mean.begin(), mean.end()),
+      twice_axis_(sign.size(), 0.0),
+      across_(sign.size(), 0.0),
+      along_(oriented(direction(slope), sign)),
+      reflected_(rows.size() / sign.size()),
+      along_slope_(along_.empty() ? 0 : size()),
+      columns_(size(), coded) {
+  const Householder rotation(slope);
+  const std::span<const double> axis = rotation.axis();
+  for (std::size_t c = 0; c < axis.size(); ++c) {
+    twice_axis_[c] = 2.0 * axis[c];
+    across_[c] = axis[c] * sign[c];
   }
-}
-
-double RotatedRows::value(std::size_t row, std::size_t component) const {
-  return static_cast<double>(rows_[row * width() + component]) * sign_[component] -
-         reflected_[row] * twice_axis_[component];
+  choose_codes();
+  sum_columns(coded);
 }
 
 std::vector<double> RotatedRows::first_component() const {
-  if (!rotation_.axis().empty()) return along_slope_;
+  const bool is_turned = std::ranges::any_of(across_, [](double u) { return u != 0; });
+  if (is_turned) return along_slope_;
   std::vector<double> first(size());
   for (std::size_t row = 0; row < first.size(); ++row) first[row] = value(row, 0);
   return first;
 }
 
-// Of a few rows from all over: good for the width of codes.
-std::vector<double> RotatedRows::rough_deviation(std::span<const double> mean) const {
-  constexpr std::size_t most = 256;
-  const std::size_t taken = std::min(size(), most);
-  std::vector<double> deviation(width(), 0.0);
-  for (std::size_t i = 0; i < taken; ++i) {
-    for (std::size_t c = 0; c < width(); ++c) {
-      const double y = value(i * size() / taken, c) - mean[c];
-      deviation[c] += y * y;
-    }
-  }
-  for (double& d : deviation) d = d > 0 ? std::sqrt(d / static_cast<double>(taken)) : 1.0;
-  return deviation;
+void RotatedRows::project(std::size_t row, std::size_t count) {
+  if (along_.empty()) return;  // a slope of 0 turns nothing
+  project_rows(rows_.data() + row * width(), count, width(),
+               {across_.data(), along_.data(), reflected_.data() + row, along_slope_.data() + row});
 }
 
-RotatedColumns RotatedRows::columns(std::span<const double> mean, const std::vector<bool>& coded) const {
-  RotatedColumns result(size(), coded);
-  for (const double deviation : rough_deviation(mean)) result.codes_per_unit.push_back(4096.0 / deviation);
+// The deviation of a few rows from all over is good enough for the width of codes.
+void RotatedRows::choose_codes() {
+  constexpr std::size_t most = 256;
+  const std::size_t taken = std::min(size(), most);
+  std::vector<double> squares(width(), 0.0);
+  for (std::size_t i = 0; i < taken; ++i) {
+    const std::size_t row = i * size() / taken;
+    project(row, 1);
+    for (std::size_t c = 0; c < width(); ++c) {
+      const double y = value(row, c) - mean_[c];
+      squares[c] += y * y;
+    }
+  }
+  for (const double square : squares) {
+    columns_.codes_per_unit.push_back(square > 0 ? 4096.0 / std::sqrt(square / static_cast<double>(taken)) : 4096.0);
+  }
+}
+
+void RotatedRows::sum_columns(const std::vector<bool>& coded) {
   RowTiles tiles(rows_, width());
   std::vector<TileRotation> rotation(tiles.tiles());
   std::vector<TileCodes> codes(tiles.tiles());
+  // A sign turns up in odd powers alone: y ∘ sign is summed in place of y.
+  const std::vector<double> scale = oriented(columns_.codes_per_unit, sign_);
+  const std::vector<double> along = oriented(twice_axis_, sign_);
+  const std::vector<double> shift = oriented(mean_, sign_);
   for (std::size_t tile = 0; tile < tiles.tiles(); ++tile) {
-    rotation[tile] = {tiles.part(sign_, tile), tiles.part(twice_axis_, tile), tiles.part(mean, tile)};
-    codes[tile].codes_per_unit = tiles.part(result.codes_per_unit, tile);
+    rotation[tile] = {tiles.part(along, tile), tiles.part(shift, tile)};
+    codes[tile].codes_per_unit = tiles.part(scale, tile);
+    codes[tile].wanted = false;
     for (std::size_t c = 0; c < tile_width; ++c) {
-      codes[tile].column[c] = result.codes(tile * tile_width + c).data();
+      const std::size_t component = tile * tile_width + c;
+      codes[tile].column[c] = columns_.codes(component).data();
+      if (component < width() && coded[component]) codes[tile].wanted = true;
     }
   }
   std::vector<TilePowerSums> sums(tiles.tiles());
   for (std::size_t row = 0; row < size(); row += RowTiles::block) {
+    project(row, tiles.rows_from(row));
     for (std::size_t tile = 0; tile < tiles.tiles(); ++tile) {
       add_power_sums(tiles.tile(row, tile), reflected_.data() + row, rotation[tile], codes[tile], sums[tile]);
       for (std::uint16_t*& column : codes[tile].column) column += tiles.rows_from(row);
@@ -94,9 +109,8 @@ RotatedColumns RotatedRows::columns(std::span<const double> mean, const std::vec
   for (std::size_t c = 0; c < width(); ++c) {
     const auto& power = sums[c / tile_width].power;
     const std::size_t i = c % tile_width;
-    result.sums.push_back({size(), power[0][i], power[1][i], power[2][i], power[3][i]});
+    columns_.sums.push_back({size(), sign_[c] * power[0][i], power[1][i], sign_[c] * power[2][i], power[3][i]});
   }
-  return result;
 }
 
 RotatedColumns::RotatedColumns(std::size_t rows, const std::vector<bool>& coded)

@@ -65,9 +65,11 @@ std::vector<double> means_of(const Matrix& x) {
 void check_against_plain(const Rows& rows) {
   const Matrix expected = plainly_rotated(rows);
   const std::vector<double> mean = means_of(expected);
+  std::vector<bool> coded(rows.width);
+  for (std::size_t c = 0; c < rows.width; ++c) coded[c] = c % 3 != 0 && c < 100;
   for_every_target([&](const char* target) {
     SCOPED_TRACE(target);
-    const RotatedRows rotated(rows.values, rows.sign, rows.slope);
+    const RotatedRows rotated(rows.values, rows.sign, rows.slope, mean, coded);
     const std::vector<double> first = rotated.first_component();
     ASSERT_EQ(rotated.size(), expected.rows());
     for (std::size_t i = 0; i < expected.rows(); ++i) {
@@ -76,9 +78,7 @@ void check_against_plain(const Rows& rows) {
         EXPECT_NEAR(rotated.value(i, c), expected.row(i)[c], 1e-12);
       }
     }
-    std::vector<bool> coded(rows.width);
-    for (std::size_t c = 0; c < rows.width; ++c) coded[c] = c % 3 != 0;
-    const RotatedColumns columns = rotated.columns(mean, coded);
+    const RotatedColumns& columns = rotated.columns();
     ASSERT_EQ(columns.sums.size(), rows.width);
     for (std::size_t c = 0; c < rows.width; ++c) {
       const std::vector<double> values = column_of(expected, c);
@@ -113,13 +113,15 @@ TEST(RotatedRows, AreThoseOfTheReflectionForManyRows) {
 TEST(RotatedRows, WithoutSlopeAreOrientedOnly) {
   Rows rows = random_rows(50, 7);
   rows.slope.assign(7, 0.0);
-  const RotatedRows rotated(rows.values, rows.sign, rows.slope);
+  const std::vector<double> mean(7);
+  const std::vector<bool> none(7);
+  const RotatedRows rotated(rows.values, rows.sign, rows.slope, mean, none);
   EXPECT_TRUE(rotated.along_slope().empty());
   check_against_plain(rows);
   // Too short to turn to, but a direction.
   rows.slope[2] = 1e-13;
   check_against_plain(rows);
-  const RotatedRows short_slope(rows.values, rows.sign, rows.slope);
+  const RotatedRows short_slope(rows.values, rows.sign, rows.slope, mean, none);
   EXPECT_EQ(short_slope.along_slope()[1], static_cast<double>(rows.values[7 + 2]) * rows.sign[2]);
 }
 
@@ -136,10 +138,9 @@ TEST(RotatedRows, KeepAConstantComponentExactlyConstant) {
     EXPECT_EQ(sums.xx[3], 0.0);
     for (std::size_t c = 0; c < 5; ++c) sums.mean[c] *= rows.sign[c];
     std::vector<double> slope = fit_lines(sums).slope;
-    const RotatedRows rotated(rows.values, rows.sign, slope);
-    rotated.rotation().apply(sums.mean);
-    const RotatedColumns columns = rotated.columns(sums.mean, std::vector<bool>(5, true));
-    for (std::size_t c = 0; c < 5; ++c) EXPECT_EQ(columns.sums[c].squares() == 0.0, c == 3) << c;
+    Householder(slope).apply(sums.mean);
+    const RotatedRows rotated(rows.values, rows.sign, slope, sums.mean, std::vector<bool>(5, true));
+    for (std::size_t c = 0; c < 5; ++c) EXPECT_EQ(rotated.columns().sums[c].squares() == 0.0, c == 3) << c;
   });
 }
 

@@ -1,5 +1,7 @@
 #include "attention_plasticity/stats/row_kernels.h"
 
+#include <hwy/cache_control.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "attention_plasticity/stats/row_kernels.cc"
 #include <hwy/foreach_target.h>
@@ -14,65 +16,111 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Doubles = hn::CappedTag<double, tile_width>;
 using Floats = hn::Rebind<float, Doubles>;
 
-HWY_INLINE void add_to(double* sums, hn::Vec<Doubles> v) {
+using V = hn::Vec<Doubles>;
+
+// Vectors of components that go through the rows side by side: as many as have room for their sums in registers, and
+// a whole tile at most.
+constexpr std::size_t side_by_side = HWY_TARGET <= HWY_AVX3 ? 2 : 1;
+
+HWY_INLINE void add_to(double* sums, V v) {
   const Doubles d;
   hn::StoreU(hn::Add(hn::LoadU(d, sums), v), d, sums);
 }
 
+HWY_INLINE V wide(const float* values) { return hn::PromoteTo(Doubles(), hn::LoadU(Floats(), values)); }
+
 void add_line_sums(const RowTile& tile, const double* t, const TileValues& shift, TileLineSums& sums) {
   const Doubles d;
-  const Floats f;
-  for (std::size_t c = 0; c < tile_width; c += hn::Lanes(d)) {
-    const auto origin = hn::LoadU(d, shift.data() + c);
-    auto x = hn::Zero(d);
-    auto xx = hn::Zero(d);
-    auto tx = hn::Zero(d);
+  const std::size_t lanes = hn::Lanes(d);
+  // Two vectors side by side: one alone waits for its own sums.
+  for (std::size_t c = 0; c < tile_width; c += 2 * lanes) {
+    const V origin0 = hn::LoadU(d, shift.data() + c);
+    const V origin1 = hn::LoadU(d, shift.data() + c + lanes);
+    V x0 = hn::Zero(d), xx0 = x0, tx0 = x0, x1 = x0, xx1 = x0, tx1 = x0;
     const float* values = tile.values + c;
+    const std::size_t ahead = tile.ahead * tile.stride;
     for (std::size_t row = 0; row < tile.rows; ++row, values += tile.stride) {
-      const auto value = hn::Sub(hn::PromoteTo(d, hn::LoadU(f, values)), origin);
-      x = hn::Add(x, value);
-      xx = hn::MulAdd(value, value, xx);
-      tx = hn::MulAdd(hn::Set(d, t[row]), value, tx);
+      hwy::Prefetch(values + ahead);
+      const V time = hn::Set(d, t[row]);
+      const V value0 = hn::Sub(wide(values), origin0);
+      const V value1 = hn::Sub(wide(values + lanes), origin1);
+      x0 = hn::Add(x0, value0);
+      x1 = hn::Add(x1, value1);
+      xx0 = hn::MulAdd(value0, value0, xx0);
+      xx1 = hn::MulAdd(value1, value1, xx1);
+      tx0 = hn::MulAdd(time, value0, tx0);
+      tx1 = hn::MulAdd(time, value1, tx1);
     }
-    add_to(sums.x.data() + c, x);
-    add_to(sums.xx.data() + c, xx);
-    add_to(sums.tx.data() + c, tx);
+    add_to(sums.x.data() + c, x0);
+    add_to(sums.x.data() + c + lanes, x1);
+    add_to(sums.xx.data() + c, xx0);
+    add_to(sums.xx.data() + c + lanes, xx1);
+    add_to(sums.tx.data() + c, tx0);
+    add_to(sums.tx.data() + c + lanes, tx1);
   }
 }
 
-// The sums of one vector of components; their codes go to `coded`, a row of tile_width after the other.
-HWY_INLINE void add_power_sums_of_vector(const RowTile& tile, std::size_t c, const double* reflected,
-                                         const TileRotation& rotation, const TileValues& codes_per_unit,
-                                         TilePowerSums& sums, std::uint16_t* coded) {
-  const Doubles d;
-  const Floats f;
-  const hn::Rebind<std::int32_t, Doubles> i;
-  const hn::Rebind<std::uint16_t, Doubles> u;
-  const auto sign = hn::LoadU(d, rotation.sign.data() + c);
-  const auto along = hn::LoadU(d, rotation.along.data() + c);
-  const auto shift = hn::LoadU(d, rotation.shift.data() + c);
-  const auto scale = hn::LoadU(d, codes_per_unit.data() + c);
-  const auto middle = hn::Set(d, 32768.0);
-  auto first = hn::Zero(d);
-  auto second = hn::Zero(d);
-  auto third = hn::Zero(d);
-  auto fourth = hn::Zero(d);
-  const float* values = tile.values + c;
-  for (std::size_t row = 0; row < tile.rows; ++row, values += tile.stride) {
-    const auto centred = hn::MulSub(hn::PromoteTo(d, hn::LoadU(f, values)), sign, shift);
-    const auto y = hn::NegMulAdd(hn::Set(d, reflected[row]), along, centred);
-    const auto square = hn::Mul(y, y);
+// One vector of rotated components, and the sums of its powers.
+struct PowersOfVector {
+  V along, shift, scale;
+  V first, second, third, fourth;
+
+  HWY_INLINE PowersOfVector(const TileRotation& rotation, const TileCodes& codes, std::size_t c) {
+    const Doubles d;
+    along = hn::LoadU(d, rotation.along.data() + c);
+    shift = hn::LoadU(d, rotation.shift.data() + c);
+    scale = hn::LoadU(d, codes.codes_per_unit.data() + c);
+    first = second = third = fourth = hn::Zero(d);
+  }
+
+  HWY_INLINE V add(V x, V reflected) {
+    const V y = hn::NegMulAdd(reflected, along, hn::Sub(x, shift));
+    const V square = hn::Mul(y, y);
     first = hn::Add(first, y);
     second = hn::Add(second, square);
     third = hn::MulAdd(square, y, third);
     fourth = hn::MulAdd(square, square, fourth);
-    const auto code = hn::DemoteTo(u, hn::DemoteTo(i, hn::MulAdd(y, scale, middle)));
-    hn::StoreU(code, u, coded + row * tile_width + c);
+    return y;
   }
-  add_to(sums.power[0].data() + c, first);
-  add_to(sums.power[1].data() + c, second);
-  add_to(sums.power[2].data() + c, third);
-  add_to(sums.power[3].data() + c, fourth);
+
+  HWY_INLINE void add_to_sums(TilePowerSums& sums, std::size_t c) const {
+    add_to(sums.power[0].data() + c, first);
+    add_to(sums.power[1].data() + c, second);
+    add_to(sums.power[2].data() + c, third);
+    add_to(sums.power[3].data() + c, fourth);
+  }
+};
+
+HWY_INLINE void store_codes(V y, V scale, std::uint16_t* coded) {
+  const Doubles d;
+  const hn::Rebind<std::int32_t, Doubles> i;
+  const hn::Rebind<std::uint16_t, Doubles> u;
+  hn::StoreU(hn::DemoteTo(u, hn::DemoteTo(i, hn::MulAdd(y, scale, hn::Set(d, 32768.0)))), u, coded);
+}
+
+// The sums of some vectors of components; their codes go to `coded`, a row of tile_width after the other.
+template <bool with_codes>
+HWY_INLINE void add_powers_of_vectors(const RowTile& tile, std::size_t c, const double* reflected,
+                                      const TileRotation& rotation, const TileCodes& codes, TilePowerSums& sums,
+                                      std::uint16_t* coded) {
+  const Doubles d;
+  const std::size_t lanes = hn::Lanes(d);
+  PowersOfVector one(rotation, codes, c);
+  PowersOfVector other(rotation, codes, c + (side_by_side - 1) * lanes);
+  const float* values = tile.values + c;
+  const std::size_t ahead = tile.ahead * tile.stride;
+  for (std::size_t row = 0; row < tile.rows; ++row, values += tile.stride) {
+    hwy::Prefetch(values + ahead);
+    const V of_row = hn::Set(d, reflected[row]);
+    const V y = one.add(wide(values), of_row);
+    if (with_codes) store_codes(y, one.scale, coded + row * tile_width + c);
+    if (side_by_side > 1) {
+      const V y1 = other.add(wide(values + lanes), of_row);
+      if (with_codes) store_codes(y1, other.scale, coded + row * tile_width + c + lanes);
+    }
+  }
+  one.add_to_sums(sums, c);
+  if (side_by_side > 1) other.add_to_sums(sums, c + lanes);
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -126,35 +174,72 @@ HWY_INLINE void transpose(const std::uint16_t* coded, std::size_t rows, std::uin
   }
 }
 
-void add_power_sums(const RowTile& tile, const double* reflected, const TileRotation& rotation, const TileCodes& codes,
-                    TilePowerSums& sums) {
+template <bool with_codes>
+HWY_INLINE void add_powers(const RowTile& tile, const double* reflected, const TileRotation& rotation,
+                           const TileCodes& codes, TilePowerSums& sums) {
   constexpr std::size_t at_once = 64;
+  constexpr std::size_t in_cache_line = 32;
   HWY_ALIGN std::uint16_t coded[at_once * tile_width];
   for (std::size_t row = 0; row < tile.rows; row += at_once) {
-    const RowTile part{tile.values + row * tile.stride, tile.stride, HWY_MIN(at_once, tile.rows - row)};
-    for (std::size_t c = 0; c < tile_width; c += hn::Lanes(Doubles())) {
-      add_power_sums_of_vector(part, c, reflected + row, rotation, codes.codes_per_unit, sums, coded);
+    // Codes go to as many places as there are columns: where the next ones go is asked for now.
+    for (std::size_t c = 0; with_codes && c < tile_width; ++c) {
+      for (std::size_t i = 0; i < at_once; i += in_cache_line) {
+        hwy::Prefetch(codes.column[c] + row + tile.ahead + i);
+      }
     }
-    transpose(coded, part.rows, codes.column.data(), row);
+    const RowTile part{tile.values + row * tile.stride, tile.stride, HWY_MIN(at_once, tile.rows - row), tile.ahead};
+    for (std::size_t c = 0; c < tile_width; c += side_by_side * hn::Lanes(Doubles())) {
+      add_powers_of_vectors<with_codes>(part, c, reflected + row, rotation, codes, sums, coded);
+    }
+    if (with_codes) transpose(coded, part.rows, codes.column.data(), row);
   }
 }
 
-void project_rows(const float* rows, std::size_t count, std::size_t width, const double* axis, double* out) {
-  const Doubles d;
-  const Floats f;
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t row = 0; row < count; ++row, rows += width) {
-    auto even = hn::Zero(d);
-    auto odd = hn::Zero(d);
-    std::size_t c = 0;
-    for (; c + 2 * lanes <= width; c += 2 * lanes) {
-      even = hn::MulAdd(hn::PromoteTo(d, hn::LoadU(f, rows + c)), hn::LoadU(d, axis + c), even);
-      odd = hn::MulAdd(hn::PromoteTo(d, hn::LoadU(f, rows + c + lanes)), hn::LoadU(d, axis + c + lanes), odd);
-    }
-    double sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
-    for (; c < width; ++c) sum += static_cast<double>(rows[c]) * axis[c];
-    out[row] = sum;
+void add_power_sums(const RowTile& tile, const double* reflected, const TileRotation& rotation, const TileCodes& codes,
+                    TilePowerSums& sums) {
+  if (codes.wanted) {
+    add_powers<true>(tile, reflected, rotation, codes, sums);
+  } else {
+    add_powers<false>(tile, reflected, rotation, codes, sums);
   }
+}
+
+// `count` rows at once, so that an axis is loaded once for all of them.
+template <std::size_t count>
+HWY_INLINE void project(const float* rows, std::size_t width, const RowProjections& to, std::size_t row) {
+  const Doubles d;
+  const std::size_t lanes = hn::Lanes(d);
+  V on_a[count];
+  V on_b[count];
+  for (std::size_t r = 0; r < count; ++r) on_a[r] = on_b[r] = hn::Zero(d);
+  const float* first = rows + row * width;
+  std::size_t c = 0;
+  for (; c + lanes <= width; c += lanes) {
+    const V a = hn::LoadU(d, to.a + c);
+    const V b = hn::LoadU(d, to.b + c);
+    for (std::size_t r = 0; r < count; ++r) {
+      const V x = wide(first + r * width + c);
+      on_a[r] = hn::MulAdd(x, a, on_a[r]);
+      on_b[r] = hn::MulAdd(x, b, on_b[r]);
+    }
+  }
+  for (std::size_t r = 0; r < count; ++r) {
+    double sum_a = hn::GetLane(hn::SumOfLanes(d, on_a[r]));
+    double sum_b = hn::GetLane(hn::SumOfLanes(d, on_b[r]));
+    for (std::size_t i = c; i < width; ++i) {
+      const auto x = static_cast<double>(first[r * width + i]);
+      sum_a += x * to.a[i];
+      sum_b += x * to.b[i];
+    }
+    to.on_a[row + r] = sum_a;
+    to.on_b[row + r] = sum_b;
+  }
+}
+
+void project_rows(const float* rows, std::size_t count, std::size_t width, const RowProjections& projections) {
+  std::size_t row = 0;
+  for (; row + 4 <= count; row += 4) project<4>(rows, width, projections, row);
+  for (; row < count; ++row) project<1>(rows, width, projections, row);
 }
 
 }  // namespace attention_plasticity::HWY_NAMESPACE
@@ -179,8 +264,8 @@ void add_power_sums(const RowTile& tile, const double* reflected, const TileRota
   HWY_DYNAMIC_DISPATCH(add_power_sums)(tile, reflected, rotation, codes, sums);
 }
 
-void project_rows(const float* rows, std::size_t count, std::size_t width, const double* axis, double* out) {
-  HWY_DYNAMIC_DISPATCH(project_rows)(rows, count, width, axis, out);
+void project_rows(const float* rows, std::size_t count, std::size_t width, const RowProjections& projections) {
+  HWY_DYNAMIC_DISPATCH(project_rows)(rows, count, width, projections);
 }
 
 }  // namespace attention_plasticity

@@ -19,6 +19,8 @@ struct RowTile {
   const float* values;
   std::size_t stride;
   std::size_t rows;
+  /// Rows from a row to the one that is asked for from memory meanwhile; 0 where nothing follows.
+  std::size_t ahead = 0;
 };
 
 /// Sums over rows of x - shift, its square, and its product with t.
@@ -31,10 +33,9 @@ struct TileLineSums {
 /// Adds the rows of the tile; t has one entry for each.
 void add_line_sums(const RowTile& tile, const double* t, const TileValues& shift, TileLineSums& sums);
 
-/// How a component of a rotated row follows from the row: x sign - shift - reflected * along, `reflected` being one
-/// number for each row.
+/// How a component of a rotated row follows from the row: x - shift - reflected * along, `reflected` being one number
+/// for each row.
 struct TileRotation {
-  TileValues sign{};
   TileValues along{};
   TileValues shift{};
 };
@@ -45,8 +46,10 @@ struct TilePowerSums {
 };
 
 /// Where the rotated values y of a tile are kept as codes: those of component c at column[c], row after row. A code is
-/// y * codes_per_unit + 32768, cut to a whole number and to the ends of its type. It never falls as y grows.
+/// y * codes_per_unit + 32768, cut to a whole number and to the ends of its type, so that codes are in the order of
+/// y * codes_per_unit.
 struct TileCodes {
+  bool wanted = true;  ///< false: no code is written
   TileValues codes_per_unit{};
   std::array<std::uint16_t*, tile_width> column{};
 };
@@ -55,7 +58,15 @@ struct TileCodes {
 void add_power_sums(const RowTile& tile, const double* reflected, const TileRotation& rotation, const TileCodes& codes,
                     TilePowerSums& sums);
 
-/// out[r] = x_r · axis for `count` rows of `width` components, one after the other.
-void project_rows(const float* rows, std::size_t count, std::size_t width, const double* axis, double* out);
+/// Two vectors that rows are projected on, and where their products with the rows go.
+struct RowProjections {
+  const double* a;
+  const double* b;
+  double* on_a;
+  double* on_b;
+};
+
+/// on_a[r] = x_r · a and on_b[r] = x_r · b for `count` rows of `width` components, one after the other.
+void project_rows(const float* rows, std::size_t count, std::size_t width, const RowProjections& projections);
 
 }  // namespace attention_plasticity

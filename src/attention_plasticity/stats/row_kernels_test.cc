@@ -69,8 +69,7 @@ TEST(RowKernels, SumPowersOfRotatedRowsAndCodeThemAsPlainLoopDoes) {
     const std::size_t stride = tile_width + rows % 5;
     const std::vector<float> values = random_floats(rows * stride + tile_width);
     const std::vector<double> reflected = random_doubles(rows);
-    TileRotation rotation{{}, random_tile(1), random_tile(2)};
-    for (std::size_t c = 0; c < tile_width; ++c) rotation.sign[c] = c % 3 == 0 ? -1.0 : 1.0;
+    const TileRotation rotation{random_tile(1), random_tile(2)};
     for_every_target([&](const char* target) {
       SCOPED_TRACE(target);
       TilePowerSums sums;
@@ -78,14 +77,15 @@ TEST(RowKernels, SumPowersOfRotatedRowsAndCodeThemAsPlainLoopDoes) {
       TileCodes codes;
       for (std::size_t c = 0; c < tile_width; ++c) {
         codes.codes_per_unit[c] = c == 5 ? 1e12 : 1000.0 * static_cast<double>(c + 1);  // some beyond the ends
+        if (c % 3 == 0) codes.codes_per_unit[c] *= -1;
         codes.column[c] = columns.data() + c * (rows + 3);
       }
       add_power_sums({values.data(), stride, rows}, reflected.data(), rotation, codes, sums);
       for (std::size_t c = 0; c < tile_width; ++c) {
         std::array<double, 4> power{};
         for (std::size_t r = 0; r < rows; ++r) {
-          const double y = static_cast<double>(values[r * stride + c]) * rotation.sign[c] - rotation.shift[c] -
-                           reflected[r] * rotation.along[c];
+          const double y =
+              static_cast<double>(values[r * stride + c]) - rotation.shift[c] - reflected[r] * rotation.along[c];
           for (int k = 0; k < 4; ++k) power[static_cast<std::size_t>(k)] += std::pow(y, k + 1);
           EXPECT_NEAR(codes.column[c][r], std::clamp(y * codes.codes_per_unit[c] + 32768.0, 0.0, 65535.0), 1.001);
         }
@@ -96,23 +96,46 @@ TEST(RowKernels, SumPowersOfRotatedRowsAndCodeThemAsPlainLoopDoes) {
   }
 }
 
+TEST(RowKernels, SumPowersWithoutCodes) {
+  constexpr std::size_t rows = 100;
+  const std::vector<float> values = random_floats(rows * tile_width);
+  const std::vector<double> reflected = random_doubles(rows);
+  const TileRotation rotation{random_tile(1), random_tile(2)};
+  for_every_target([&](const char* target) {
+    SCOPED_TRACE(target);
+    TilePowerSums with_codes, without;
+    std::vector<std::uint16_t> column(rows);
+    TileCodes codes;
+    codes.column.fill(column.data());
+    add_power_sums({values.data(), tile_width, rows}, reflected.data(), rotation, codes, with_codes);
+    codes = {};
+    codes.wanted = false;
+    add_power_sums({values.data(), tile_width, rows}, reflected.data(), rotation, codes, without);
+    EXPECT_EQ(without.power, with_codes.power);
+  });
+}
+
 TEST(RowKernels, ProjectRowsOfEveryWidth) {
-  constexpr std::size_t rows = 5;
   for (std::size_t width = 1; width <= 130; ++width) {
+    const std::size_t rows = width % 11;
     SCOPED_TRACE(width);
     const std::vector<float> values = random_floats(rows * width);
-    const std::vector<double> axis = random_doubles(width);
+    const std::vector<double> axes = random_doubles(2 * width);
     for_every_target([&](const char* target) {
       SCOPED_TRACE(target);
-      std::vector<double> projected(rows);
-      project_rows(values.data(), rows, width, axis.data(), projected.data());
+      std::vector<double> on_a(rows + 1, 7.0), on_b(rows + 1, 7.0);
+      project_rows(values.data(), rows, width, {axes.data(), axes.data() + width, on_a.data(), on_b.data()});
       for (std::size_t r = 0; r < rows; ++r) {
-        double dot = 0;
+        double a = 0, b = 0;
         for (std::size_t c = 0; c < width; ++c) {
-          dot += static_cast<double>(values[r * width + c]) * axis[c];
+          a += static_cast<double>(values[r * width + c]) * axes[c];
+          b += static_cast<double>(values[r * width + c]) * axes[width + c];
         }
-        EXPECT_NEAR(projected[r], dot, tolerance(width));
+        EXPECT_NEAR(on_a[r], a, tolerance(width));
+        EXPECT_NEAR(on_b[r], b, tolerance(width));
       }
+      EXPECT_EQ(on_a[rows], 7.0);
+      EXPECT_EQ(on_b[rows], 7.0);
     });
   }
 }

@@ -13,7 +13,7 @@ namespace attention_plasticity {
 class RowTiles {
  public:
   /// Rows that stay in the first cache while their tiles are visited.
-  static constexpr std::size_t block = 128;
+  static constexpr std::size_t block = 64;
 
   RowTiles(std::span<const float> rows, std::size_t width) : rows_(rows), width_(width) {}
 
@@ -27,7 +27,9 @@ class RowTiles {
   RowTile tile(std::size_t row, std::size_t tile) {
     const std::size_t first = tile * tile_width;
     const float* values = rows_.data() + row * width_ + first;
-    if (first + tile_width <= width_) return {values, width_, rows_from(row)};
+    if (first + tile_width <= width_) {
+      return {values, width_, rows_from(row), row + 2 * block <= rows() ? block : 0};
+    }
     for (std::size_t r = 0; r < rows_from(row); ++r) {
       std::copy_n(values + r * width_, width_ - first, padded_.data() + r * tile_width);
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attention_plasticity/stats/sum.h"
+
 namespace attention_plasticity {
 namespace {
 
@@ -55,13 +57,13 @@ double PowerSums::squares() const { return std::max(0.0, second - first * mean()
 PowerSums power_sums(std::span<const double> centred) {
   PowerSums sums;
   sums.count = centred.size();
-  for (const double value : centred) {
-    const double square = value * value;
-    sums.first += value;
-    sums.second += square;
-    sums.third += square * value;
-    sums.fourth += square * square;
-  }
+  const auto sum = [&](const auto& power) {
+    return sum_terms(centred.size(), [&](std::size_t i) { return power(centred[i]); });
+  };
+  sums.first = sum([](double x) { return x; });
+  sums.second = sum([](double x) { return x * x; });
+  sums.third = sum([](double x) { return x * x * x; });
+  sums.fourth = sum([](double x) { return (x * x) * (x * x); });
   return sums;
 }
 

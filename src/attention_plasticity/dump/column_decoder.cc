@@ -151,44 +151,69 @@ VectorChunk empty_chunk(const parquet::ColumnDescriptor& leaf) {
   return chunk;
 }
 
-/// Floats are decoded to where they stay. The levels of a page are, too, unless its runs show that they hold no
-/// surprise.
-void read_floats(parquet::ColumnReader& column, const VectorPages& pages, std::size_t likely_width, VectorColumn& out) {
-  auto& reader = dynamic_cast<parquet::FloatReader&>(column);
-  VectorChunk chunk = empty_chunk(*column.descr());
-  std::vector<std::int16_t> definition;
-  std::vector<std::int16_t> repetition;
-  std::size_t page = 0;   // the number of the page under way, from 1
-  std::size_t left = 0;   // its entries still to come
-  std::size_t width = 0;  // of its rows; 0: its levels must be decoded
-  while (reader.HasNext()) {
-    if (page != pages.count()) {
-      page = pages.count();
-      left = pages.entries();
-      width = out.width() > 0 ? out.width() : likely_width;
-      if (!pages.hold_only_rows(width, out.begun())) width = 0;
+/// Decodes floats to where they stay, and levels only of pages whose runs do not show that they hold no surprise.
+class FloatVectors {
+ public:
+  FloatVectors(parquet::ColumnReader& column, const VectorPages& pages, std::size_t likely_width, VectorColumn& out)
+      : reader_(dynamic_cast<parquet::FloatReader&>(column)),
+        pages_(pages),
+        likely_width_(likely_width),
+        out_(out),
+        chunk_(empty_chunk(*column.descr())) {}
+
+  void read() {
+    while (reader_.HasNext()) {
+      if (page_ != pages_.count()) begin_page();
+      const std::span<float> room = out_.room(batch);
+      if (width_ > 0) {
+        read_rows(room);
+      } else if (!read_with_levels(room)) {
+        return;
+      }
     }
-    const std::span<float> room = out.room(batch);
-    std::int64_t values = 0;
-    if (width > 0) {
-      const std::int64_t read =
-          reader.ReadBatch(static_cast<std::int64_t>(room.size()), nullptr, nullptr, room.data(), &values);
-      if (read != values || static_cast<std::size_t>(read) != std::min(left, room.size())) refuse_missing_values();
-      left -= std::min(left, room.size());
-      out.add_rows(static_cast<std::size_t>(values), width);
-      continue;
-    }
-    definition.resize(batch, chunk.component_present);
-    repetition.resize(batch);
-    const std::int64_t levels = reader.ReadBatch(static_cast<std::int64_t>(room.size()), definition.data(),
-                                                 repetition.data(), room.data(), &values);
-    chunk.definition = checked_levels(definition, levels, values, chunk.component_present);
-    chunk.repetition = std::span<const std::int16_t>(repetition).first(chunk.definition.size());
-    chunk.values = room.first(static_cast<std::size_t>(values));
-    chunk.fitting = chunk.values.size();
-    if (!out.add(chunk)) return;
   }
-}
+
+ private:
+  void begin_page() {
+    page_ = pages_.count();
+    entries_left_ = pages_.entries();
+    width_ = out_.width() > 0 ? out_.width() : likely_width_;
+    if (!pages_.hold_only_rows(width_, out_.begun())) width_ = 0;
+  }
+
+  void read_rows(std::span<float> room) {
+    const std::size_t expected = std::min(entries_left_, room.size());
+    std::int64_t values = 0;
+    reader_.ReadBatch(static_cast<std::int64_t>(room.size()), nullptr, nullptr, room.data(), &values);
+    if (static_cast<std::size_t>(values) != expected) refuse_missing_values();
+    entries_left_ -= expected;
+    out_.add_rows(expected, width_);
+  }
+
+  bool read_with_levels(std::span<float> room) {
+    definition_.resize(batch);
+    repetition_.resize(batch);
+    std::int64_t values = 0;
+    const std::int64_t levels = reader_.ReadBatch(static_cast<std::int64_t>(room.size()), definition_.data(),
+                                                  repetition_.data(), room.data(), &values);
+    chunk_.definition = checked_levels(definition_, levels, values, chunk_.component_present);
+    chunk_.repetition = std::span<const std::int16_t>(repetition_).first(chunk_.definition.size());
+    chunk_.values = room.first(static_cast<std::size_t>(values));
+    chunk_.fitting = chunk_.values.size();
+    return out_.add(chunk_);
+  }
+
+  parquet::FloatReader& reader_;
+  const VectorPages& pages_;
+  std::size_t likely_width_;
+  VectorColumn& out_;
+  VectorChunk chunk_;
+  std::vector<std::int16_t> definition_;
+  std::vector<std::int16_t> repetition_;
+  std::size_t page_ = 0;          ///< the number of the page under way, from 1
+  std::size_t entries_left_ = 0;  ///< of that page, as long as its levels are not decoded
+  std::size_t width_ = 0;         ///< of its rows; 0: its levels must be decoded
+};
 
 template <class Type>
 void read_lists(parquet::ColumnReader& column, VectorColumn& out) {
@@ -239,7 +264,7 @@ void decode_vectors(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parqu
   const auto column = parquet::ColumnReader::Make(&leaf, std::move(watched));
   switch (column->type()) {
     case parquet::Type::FLOAT:
-      return read_floats(*column, under_way, likely_width, out);
+      return FloatVectors(*column, under_way, likely_width, out).read();
     case parquet::Type::DOUBLE:
       return read_lists<parquet::DoubleType>(*column, out);
     default:

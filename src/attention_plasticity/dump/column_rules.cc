@@ -30,9 +30,9 @@ double to_real(const Number& number) {
 
 /// Without a branch a number: nearly always none is.
 bool any_negative(std::span<const std::int64_t> numbers) {
-  std::int64_t signs = 0;
-  for (const std::int64_t number : numbers) signs |= number;
-  return signs < 0;
+  std::uint64_t bits = 0;
+  for (const std::int64_t number : numbers) bits |= static_cast<std::uint64_t>(number);
+  return bits >> 63 != 0;
 }
 
 template <class Count>

@@ -87,7 +87,7 @@ class HeadFileReader {
         group, position_, [&](const NumberBatch& batch) { return append_positions(batch, rows.position); },
         [&](const Number& n) { rows.position.push_back(to_position(n)); });
     if (options_.vectors) read_vectors(group, kept);
-    if (window_) read_window(group);
+    if (window_) read_window(group, *window_);
     if (fault_) refuse(fault_->message);
     if (options_.vectors && options_.drop_non_finite && !vectors_.all_finite()) drop_non_finite(kept);
     first_row_ += source_.rows(group);
@@ -98,14 +98,14 @@ class HeadFileReader {
     if (!fault_ || row < fault_->row) fault_ = RowFault{row, std::move(message)};
   }
 
-  void read_window(int group) {
+  void read_window(int group, const Column& column) {
     const auto take = [this](const Number& number) { take_window(to_window(number)); };
     const auto take_all = [&](const NumberBatch& batch) {
       if (!batch.is_constant()) return false;
       take(batch[0]);
       return true;
     };
-    read_column(group, *window_, take_all, take);
+    read_column(group, column, take_all, take);
   }
 
   /// Gives the numbers to `take_all`, batch by batch, and those that it does not take to `take`, one by one.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <utility>
 
 #include "attention_plasticity/base/finite.h"
 
@@ -20,7 +19,8 @@ std::span<float> VectorColumn::room(std::size_t most) {
 }
 
 void VectorColumn::add_rows(std::size_t entries, std::size_t width) {
-  const std::size_t begin = std::exchange(room_, std::nullopt).value();
+  const std::size_t begin = room_.value_or(out_.size());
+  room_.reset();
   look_for_non_finite(std::span(out_).subspan(begin, entries));
   out_.resize(begin + entries);
   if (entries == 0) return;

@@ -11,6 +11,7 @@
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/large_vector.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/run/head_queue.h"
 
@@ -224,10 +225,19 @@ std::optional<ModelWithoutGroup> model_without_group(const RunPlan& plan, const 
   return means_over_heads(measured);
 }
 
+// Memory that heads hand on to each other serves nobody after the last one.
+struct FreeKeptBlocks {
+  FreeKeptBlocks() = default;
+  FreeKeptBlocks(const FreeKeptBlocks&) = delete;
+  FreeKeptBlocks& operator=(const FreeKeptBlocks&) = delete;
+  ~FreeKeptBlocks() { free_kept_blocks(); }
+};
+
 }  // namespace
 
 RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers, const RunObserver& observer,
                        const std::stop_token& stop, const HeadArrival& arrive) {
+  const FreeKeptBlocks at_the_end;
   Pass pass(plan.tasks, plan.rotation, config, observer);
   RunResult run;
   try {

@@ -1,0 +1,61 @@
+// A run's memory is that of the heads under way, however many it analyses.
+
+#include <nlohmann/json.hpp>
+
+#include "program_support.h"
+
+namespace attention_plasticity {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool memory_is_watched = true;  // and takes much more than the program does by itself
+#else
+constexpr bool memory_is_watched = false;
+#endif
+
+class ProgramMemoryTest : public ProgramTest {
+ protected:
+  void SetUp() override {
+    if (memory_is_watched) GTEST_SKIP() << "sanitizers keep what was freed";
+    ASSERT_EQ(run({"synth", "large", "--layers", "1", "--q_heads", "12", "--k_heads", "4", "--rows", "40000", "--dim",
+                   "64", "--examples", "64", "--bfloat16", "--truth_pairs", "0"})
+                  .code,
+              0);
+  }
+
+  /// The largest resident memory of `analyze` on the large dump.
+  double peak_bytes(const std::vector<std::string>& flags) { return peak_bytes_of("large", flags); }
+
+  /// The same of the suite's dump, which has next to no rows.
+  double peak_bytes_of_program() { return peak_bytes_of(dump(), {}); }
+
+ private:
+  double peak_bytes_of(const std::string& dump_folder, const std::vector<std::string>& flags) {
+    std::vector<std::string> words{"analyze", "--dataset_local_root", dump_folder, "--output_dir", "out", "--compat",
+                                   "python"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(read_bytes(here_ / "out" / "run.json"))["resources"]["peak_rss_bytes"].get<double>();
+  }
+};
+
+TEST_F(ProgramMemoryTest, DoesNotGrowWithTheNumberOfHeads) {
+  const double three = peak_bytes({"--max_workers", "1", "--q_heads", "0,1,2"});
+  const double twelve = peak_bytes({"--max_workers", "1"});
+  EXPECT_LT(twelve, 1.05 * three);
+}
+
+TEST_F(ProgramMemoryTest, GrowsWithTheWorkersUpToTheLimit) {
+  const double alone = peak_bytes({"--max_workers", "1"});
+  const double together = peak_bytes({"--max_workers", "4"});
+  EXPECT_GT(together, 1.3 * alone);
+  EXPECT_LT(together, 4.0 * alone);
+  // Room for one head and its keys, by the estimate.
+  const double limited = peak_bytes({"--max_workers", "4", "--memory_limit", "90MB"});
+  EXPECT_LT(limited, 0.8 * together);
+  EXPECT_LT(limited, 90e6 + peak_bytes_of_program());
+}
+
+}  // namespace
+}  // namespace attention_plasticity

@@ -49,8 +49,8 @@ RC_GTEST_PROP(FindCodes, AgreesWithPlainLoop, (const std::vector<std::uint16_t>&
 }
 
 TEST(CodeKernels, SumEightsOfAnyNumber) {
-  std::mt19937_64 generator(7);
   for (std::size_t n = 0; n <= 40; ++n) {
+    std::mt19937_64 generator(n);
     std::vector<std::uint8_t> counts(8 * n);
     for (std::uint8_t& count : counts) count = static_cast<std::uint8_t>(generator() % 4 == 0 ? 255 : generator());
     for_every_target([&](const char* target) {

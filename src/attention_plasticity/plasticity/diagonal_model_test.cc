@@ -47,8 +47,8 @@ TEST(DiagonalModel, IsThatOfRotatedDifferencesForEveryWidth) {
     const HeadRows keys = random_rows(1, 12, 64, 16, width, generator);
     const LineFit lines = random_lines(width, generator);
     const PositionFrame frame = random_frame(width, width % 7 != 3, generator);
-    std::vector<KeyPair> pairs;
-    for (std::size_t i = 0; i < width % 20; ++i) pairs.push_back({generator.integers(12), generator.integers(12)});
+    std::vector<KeyPair> pairs(width % 20);
+    for (KeyPair& pair : pairs) pair = {generator.integers(12), generator.integers(12)};
     const std::vector<double> expected = plainly(frame, lines, 37.0, keys, pairs);
     for_every_target([&](const char* target) {
       SCOPED_TRACE(testing::Message() << target << ", " << width << " components");

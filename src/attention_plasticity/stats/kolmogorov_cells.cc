@@ -68,31 +68,32 @@ void count_codes(std::span<const std::uint16_t> codes, unsigned bits, Count* cou
   for (; i < codes.size(); ++i) ++counts[codes[i] >> bits];
 }
 
-std::uint32_t sum_of(const std::uint32_t* counts, std::size_t cells) {
-  return std::accumulate(counts, counts + cells, std::uint32_t{0});
+template <class Count>
+std::uint32_t sum_of(std::span<const Count> counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint32_t{0});
 }
 
-// Eight at a time, as four sums of 16 bits; cells <= 64.
-std::uint32_t sum_of(const std::uint8_t* counts, std::size_t cells) {
-  constexpr std::uint64_t every_other = 0x00ff00ff00ff00ff;
-  std::uint64_t sums = 0;
-  std::size_t i = 0;
-  for (; i + 8 <= cells; i += 8) {
-    std::uint64_t eight = 0;
-    std::memcpy(&eight, counts + i, sizeof eight);
-    sums += (eight & every_other) + ((eight >> 8U) & every_other);
+// The counts of `cells` cells at a time; `eights` is memory to work in.
+void sum_cells(std::span<const std::uint32_t> counts, std::size_t cells, std::vector<std::uint64_t>&,
+               std::span<std::uint32_t> sums) {
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = sum_of(counts.subspan(i * cells, cells));
+}
+
+void sum_cells(std::span<const std::uint8_t> counts, std::size_t cells, std::vector<std::uint64_t>& eights,
+               std::span<std::uint32_t> sums) {
+  if (cells < 8) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = sum_of(counts.subspan(i * cells, cells));
+    return;
   }
-  std::uint32_t sum =
-      static_cast<std::uint32_t>((sums & 0xffff) + ((sums >> 16U) & 0xffff) + ((sums >> 32U) & 0xffff) + (sums >> 48U));
-  for (; i < cells; ++i) sum += counts[i];
-  return sum;
+  eights.resize(counts.size() / 8);
+  sum_eights(counts.data(), eights.size(), eights.data());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto inside = std::span(eights).subspan(i * cells / 8, cells / 8);
+    sums[i] = static_cast<std::uint32_t>(std::accumulate(inside.begin(), inside.end(), std::uint64_t{0}));
+  }
 }
 
 }  // namespace
-
-std::uint16_t code_of(double value, double codes_per_unit) {
-  return static_cast<std::uint16_t>(std::clamp(value * codes_per_unit + 32768.0, 0.0, 65535.0));
-}
 
 double KolmogorovCells::distance(const CodedSample& sample) {
   if (sample.codes.empty()) return 0.0;
@@ -109,14 +110,12 @@ void KolmogorovCells::count(const CodedSample& sample) {
   n_ = static_cast<double>(sample.codes.size());
   share_ = 1.0 / n_;
   bits_ = bits_within_cell(sample.codes.size());
-  below_.assign(coarse_cells + 1, 0);
+  below_.assign(coarse_cells + 1, 0);  // the first one stays 0
   const auto count_into = [&](auto& counts) {
     counts.assign(all_codes >> bits_, 0);
     count_codes(sample.codes, bits_, counts.data());
-    const std::size_t fine = counts.size() / coarse_cells;
-    for (std::size_t coarse = 0; coarse < coarse_cells; ++coarse) {
-      below_[coarse + 1] = below_[coarse] + sum_of(counts.data() + coarse * fine, fine);
-    }
+    sum_cells(counts, counts.size() / coarse_cells, eights_, std::span(below_).subspan(1));
+    std::partial_sum(below_.begin(), below_.end(), below_.begin());
   };
   // A count that does not fit into a byte begins anew, and the sum of all counts falls short.
   is_narrow_ = sample.codes.size() <= all_codes;
@@ -172,10 +171,10 @@ void KolmogorovCells::add_candidates(const std::vector<Count>& counts, std::size
   const double width = is_straight ? step : to - from;
   std::uint32_t below = below_[coarse];
   for (std::size_t start = 0; start < fine; start += together) {
-    const Count* inside = counts.data() + coarse * fine + start;
+    const auto inside = std::span(counts).subspan(coarse * fine + start, together);
     const double lower_end = from + step * static_cast<double>(start);
     const double upper_end = lower_end + (is_straight ? step * static_cast<double>(together) : width);
-    const std::uint32_t sum = sum_of(inside, together);
+    const std::uint32_t sum = sum_of(inside);
     if (is_straight) least = std::max(least, std::abs(below * share_ - lower_end) - slack_);
     if (std::max((below + sum) * share_ - lower_end, upper_end - below * share_) + slack_ < least) {
       below += sum;

@@ -21,7 +21,9 @@ struct CodedSample {
 };
 
 /// value * codes_per_unit + 32768, cut to a whole number and to the ends of its type.
-std::uint16_t code_of(double value, double codes_per_unit);
+inline std::uint16_t code_of(double value, double codes_per_unit) {
+  return static_cast<std::uint16_t>(std::clamp(value * codes_per_unit + 32768.0, 0.0, 65535.0));
+}
 
 /// sup |F_n - Phi| without sorting: the number that kolmogorov_distance_from_normal gives for the exact values, up to
 /// rounding.
@@ -59,6 +61,7 @@ class KolmogorovCells {
   bool is_narrow_ = false;                   // the counts of all cells fit into bytes
   std::vector<std::uint8_t> narrow_counts_;  // of each cell, if so: most of them stay in the first cache
   std::vector<std::uint32_t> counts_;        // of each cell, if not
+  std::vector<std::uint64_t> eights_;        // sums of eight counts
   double slack_ = 0;                         // what bounds may be off by
   std::vector<double> normal_;               // Phi at the edges of coarse cells; 0 and 1 at the ends
   std::vector<std::uint32_t> below_;         // values before each coarse cell, and all

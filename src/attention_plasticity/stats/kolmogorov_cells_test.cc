@@ -84,6 +84,17 @@ TEST(KolmogorovCells, AgreeWithSortingForTwoValuesTiesAndOutliers) {
   expect_same({5.0, 5.0, 5.0, -5.0});
 }
 
+// One cell may hold more than a byte counts, and one cell 256 values more or less than it seems.
+TEST(KolmogorovCells, AgreeWithSortingWhereManyValuesAreEqual) {
+  for (const std::size_t equal : {255U, 256U, 257U, 512U, 3000U}) {
+    SCOPED_TRACE(equal);
+    std::vector<double> values = sample(2000, [](auto& g) { return std::normal_distribution()(g); });
+    values.insert(values.end(), equal, 0.3);
+    expect_same(values);
+    expect_same(std::vector<double>(equal, -0.2));
+  }
+}
+
 TEST(KolmogorovCells, TakeValuesOfAnyMagnitude) {
   expect_same({1e5, 1e5 + 1.0, 1e5 + 2.0, 1e5 + 3.0}, 1e5 + 1.5, 1.3);
   expect_same({-1e-35, 2e-35, 5e-36, 0.0}, 0.0, 1e-35);

@@ -7,16 +7,11 @@
 namespace attention_plasticity {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool memory_is_watched = true;  // and takes much more than the program does by itself
-#else
-constexpr bool memory_is_watched = false;
-#endif
+constexpr double head_bytes = 40000.0 * 64 * sizeof(float);  // of its vectors
 
 class ProgramMemoryTest : public ProgramTest {
  protected:
   void SetUp() override {
-    if (memory_is_watched) GTEST_SKIP() << "sanitizers keep what was freed";
     ASSERT_EQ(run({"synth", "large", "--layers", "1", "--q_heads", "12", "--k_heads", "4", "--rows", "40000", "--dim",
                    "64", "--examples", "64", "--bfloat16", "--truth_pairs", "0"})
                   .code,
@@ -43,7 +38,7 @@ class ProgramMemoryTest : public ProgramTest {
 TEST_F(ProgramMemoryTest, DoesNotGrowWithTheNumberOfHeads) {
   const double three = peak_bytes({"--max_workers", "1", "--q_heads", "0,1,2"});
   const double twelve = peak_bytes({"--max_workers", "1"});
-  EXPECT_LT(twelve, 1.05 * three);
+  EXPECT_LT(twelve, three + 0.5 * head_bytes);
 }
 
 TEST_F(ProgramMemoryTest, GrowsWithTheWorkersUpToTheLimit) {

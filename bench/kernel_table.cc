@@ -99,7 +99,7 @@ class CellDrawer {
       ap::CellPairs cell{key_bucket, sampler_.draw(key_bucket, 256, generator_), {}};
       // Queries and keys of a synthetic head stand by example alike.
       for (const ap::KeyPair& pair : cell.pairs) cell.group.push_back(head_.query_group[pair.first]);
-      take(std::move(cell));
+      take(cell);
     }
   }
 

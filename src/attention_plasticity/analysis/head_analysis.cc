@@ -118,7 +118,7 @@ class CellDrawer {
       if (!group_of_key_.empty()) {
         for (const KeyPair& pair : cell.pairs) cell.group.push_back(group_of_key_[pair.first]);
       }
-      take(std::move(cell));
+      take(cell);
     }
   }
 

@@ -1,10 +1,9 @@
 #include "attention_plasticity/plasticity/cells.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <utility>
+#include <optional>
 
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/plasticity/diagonal_model.h"
@@ -74,12 +73,6 @@ GroupedRows split_all(const PooledQueries& queries) {
   return groups;
 }
 
-// A cell's place in the result, and what its pairs come to.
-struct MeasuredCell {
-  std::int64_t key_bucket;
-  PairMean mean;
-};
-
 PairMean mean_of(std::span<const double> values) {
   PairMean mean;
   for (const double value : values) mean.add(value);
@@ -93,12 +86,15 @@ class BucketMeasurement {
                     Method method, const GroupedLines& lines)
       : keys_(keys),
         method_(method),
-        model_(method, queries.frame, lines, split(rows, queries), queries.position, queries.captured) {}
+        model_(method, queries.frame, lines, split(rows, queries), queries.position, queries.captured) {
+    if (method == Method::diagonal && queries.groups == 0) diagonal_.emplace(queries.frame, queries.lines, position());
+  }
 
   double position() const { return model_.positions().mean(); }
 
   /// The cell's mean; the cell is also added to each mean without a group. `differences` is memory to work in.
   PairMean add(const CellPairs& cell, Matrix& differences, std::vector<CellMean>& without) const {
+    if (diagonal_) return mean_of(diagonal_->plasticity(keys_, cell.pairs));
     if (differences.rows() != cell.pairs.size()) differences = Matrix(cell.pairs.size(), keys_.width);
     write_differences(keys_, cell.pairs, differences);
     const QueryModel::Pairs pairs = model_.pairs(differences);
@@ -123,33 +119,7 @@ class BucketMeasurement {
   const HeadRows& keys_;
   Method method_;
   QueryModel model_;
-};
-
-// Cells of Method::diagonal while no group is left out. Their pairs wait until all are drawn, to be measured key bucket
-// by key bucket: a bucket's keys then come from memory once, not once for every query bucket.
-class DiagonalCells {
- public:
-  void add_bucket(const PooledQueries& queries, double position) {
-    models_.emplace_back(queries.frame, queries.lines, position);
-  }
-  /// Of the bucket added last; `place` is the cell's in what `measure` fills.
-  void add(std::size_t place, CellPairs cell) { cells_.push_back({place, models_.size() - 1, std::move(cell)}); }
-
-  void measure(const HeadRows& keys, std::vector<MeasuredCell>& measured) {
-    std::ranges::stable_sort(cells_, {}, [](const Waiting& waiting) { return waiting.cell.key_bucket; });
-    for (const Waiting& waiting : cells_) {
-      measured[waiting.place].mean = mean_of(models_[waiting.model].plasticity(keys, waiting.cell.pairs));
-    }
-  }
-
- private:
-  struct Waiting {
-    std::size_t place;
-    std::size_t model;
-    CellPairs cell;
-  };
-  std::vector<DiagonalModel> models_;
-  std::vector<Waiting> cells_;
+  std::optional<DiagonalModel> diagonal_;  // in its place, where it serves
 };
 
 }  // namespace
@@ -159,39 +129,23 @@ HeadPlasticity measure_plasticity(const PooledQueries& queries, const HeadRows& 
   const GroupedLines lines(method, queries.lines, queries.frame, split_all(queries), queries.position,
                            queries.captured);
   HeadPlasticity head;
-  std::vector<CellMean> without(queries.groups, CellMean(weighting));
-  std::vector<MeasuredCell> measured;
-  const bool waits = method == Method::diagonal && queries.groups == 0;
-  DiagonalCells waiting;
-  Matrix differences;
-  std::vector<std::size_t> cells_up_to;  // those of each query bucket and all before it
-  for (const auto& [bucket, rows] : rows_by_bucket(queries.bucket)) {
-    if (bucket <= 0 || rows.size() < fewest_queries(method)) continue;
-    const BucketMeasurement measurement(queries, rows, keys, method, lines);
-    if (waits) waiting.add_bucket(queries, measurement.position());
-    draw(bucket, measurement.position(), [&](CellPairs cell) {
-      measured.push_back({cell.key_bucket, waits ? PairMean() : measurement.add(cell, differences, without)});
-      if (waits) waiting.add(measured.size() - 1, std::move(cell));
-    });
-    cells_up_to.push_back(measured.size());
-    head.times.push_back({bucket, measurement.position(), nan, 0, rows.size()});
-  }
-  waiting.measure(keys, measured);
-
   CellMean overall(weighting);
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < head.times.size(); ++i) {
-    TimePoint& time = head.times[i];
+  std::vector<CellMean> without(queries.groups, CellMean(weighting));
+  Matrix differences;  // of one cell after the other
+  for (const auto& [bucket_, rows] : rows_by_bucket(queries.bucket)) {
+    if (bucket_ <= 0 || rows.size() < fewest_queries(method)) continue;
+    const std::int64_t bucket = bucket_;
+    const std::size_t n_queries = rows.size();
+    const BucketMeasurement measurement(queries, rows, keys, method, lines);
     PairMean at_time;
-    for (; next < cells_up_to[i]; ++next) {
-      const auto& [key_bucket, mean] = measured[next];
-      head.cells.push_back({time.query_bucket, key_bucket, mean.value(), mean.count});
-      overall.add(mean, time.n_queries);
+    draw(bucket, measurement.position(), [&](const CellPairs& cell) {
+      const PairMean mean = measurement.add(cell, differences, without);
+      head.cells.push_back({bucket, cell.key_bucket, mean.value(), mean.count});
+      overall.add(mean, n_queries);
       at_time.sum += mean.sum;
       at_time.count += mean.count;
-    }
-    time.plasticity = at_time.value();
-    time.n_pairs = at_time.count;
+    });
+    head.times.push_back({bucket, measurement.position(), at_time.value(), at_time.count, n_queries});
   }
   head.overall = overall.value();
   for (const CellMean& mean : without) head.without_group.push_back(mean.value());

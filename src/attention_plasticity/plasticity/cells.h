@@ -56,9 +56,9 @@ struct HeadPlasticity {
   std::vector<double> without_group;  ///< `overall` with one jackknife group left out, for each group; may be NaN
 };
 
-using TakeCell = std::function<void(CellPairs cell)>;
+using TakeCell = std::function<void(const CellPairs& cell)>;
 /// Draws the cells of a query bucket and hands them over, by ascending key bucket. Called once for each, by ascending
-/// query bucket, so that one generator can serve all of them.
+/// query bucket, so that one generator can serve all of them and only one cell's pairs are in memory.
 using DrawCells = std::function<void(std::int64_t query_bucket, double mean_position, const TakeCell& take)>;
 
 /// 4 p (1 - p), p = P(w·q > 0) with q as the method models the queries of the bucket (QueryModel), for every pair, and

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "attention_plasticity/plasticity/direction_kernel.h"
+#include "attention_plasticity/plasticity/query_model.h"
 #include "attention_plasticity/plasticity/win_probability_kernel.h"
 
 namespace attention_plasticity {
@@ -11,7 +12,6 @@ namespace attention_plasticity {
 // components do not matter, so that R w may be taken as w - 2 (D u)((D u)·w).
 DiagonalModel::DiagonalModel(const PositionFrame& frame, const LineFit& lines, double mean_position)
     : moments_{std::vector<double>(frame.width(), 0.0), lines.intercept, lines.residual_variance} {
-  constexpr double variance_floor = 1e-12;
   auto& [axis, mean, variance] = moments_;
   const std::span<const double> u = frame.reflected();
   for (std::size_t c = 0; c < mean.size(); ++c) mean[c] += mean_position * lines.slope[c];

@@ -10,8 +10,6 @@
 namespace attention_plasticity {
 namespace {
 
-constexpr double variance_floor = 1e-12;
-
 // Sums for the lines of one group: of all rotated components, or of component 0 alone.
 LineMoments line_moments(const PositionFrame& frame, bool all_components, std::span<const std::size_t> rows,
                          std::span<const double> position, const QueryRow& captured) {

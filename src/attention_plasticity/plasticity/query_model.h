@@ -26,6 +26,9 @@ class GroupedLines {
   std::vector<LineFit> without_;
 };
 
+/// In place of a variance that is not positive, and the ridge of `positional`.
+constexpr double variance_floor = 1e-12;
+
 /// Queries a bucket must have for the method to model it: 2 where a covariance is needed.
 std::size_t fewest_queries(Method method);
 

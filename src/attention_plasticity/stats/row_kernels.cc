@@ -4,8 +4,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "attention_plasticity/stats/row_kernels.cc"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+#include "attention_plasticity/base/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attention_plasticity::HWY_NAMESPACE {

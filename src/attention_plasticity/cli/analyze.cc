@@ -28,7 +28,7 @@
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/study/head_labels.h"
-#include "attention_plasticity/study/head_metrics.h"
+#include "attention_plasticity/results/head_metrics.h"
 #include "attention_plasticity/study/head_ranking.h"
 
 namespace attention_plasticity {

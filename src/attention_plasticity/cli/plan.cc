@@ -10,7 +10,7 @@
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/run/config_value.h"
-#include "attention_plasticity/run/output_files.h"
+#include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/study/cache_plan_text.h"
 
 namespace attention_plasticity {

@@ -11,7 +11,7 @@
 #include "attention_plasticity/cli/machine.h"
 #include "attention_plasticity/cli/plot_settings.h"
 #include "attention_plasticity/cli/terminal.h"
-#include "attention_plasticity/run/output_files.h"
+#include "attention_plasticity/results/output_files.h"
 
 namespace attention_plasticity {
 namespace {

@@ -4,7 +4,7 @@
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/report/report.h"
-#include "attention_plasticity/run/output_files.h"
+#include "attention_plasticity/results/output_files.h"
 
 namespace attention_plasticity {
 namespace {

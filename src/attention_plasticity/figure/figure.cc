@@ -14,7 +14,7 @@
 #include "attention_plasticity/figure/cell_map.h"
 #include "attention_plasticity/figure/head_map.h"
 #include "attention_plasticity/figure/image_file.h"
-#include "attention_plasticity/study/run_description.h"
+#include "attention_plasticity/results/run_description.h"
 
 namespace attention_plasticity {
 namespace {

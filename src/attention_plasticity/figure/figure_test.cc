@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "attention_plasticity/base/temporary_folder_testing.h"
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "attention_plasticity/base/matrix.h"
-#include "attention_plasticity/study/head_metrics.h"
-#include "attention_plasticity/study/run_description.h"
+#include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/run_description.h"
 
 namespace attention_plasticity {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "attention_plasticity/figure/bucket_geometry.h"
-#include "attention_plasticity/study/csv_table.h"
+#include "attention_plasticity/results/csv_table.h"
 
 namespace attention_plasticity {
 

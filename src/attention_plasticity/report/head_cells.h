@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/study/csv_table.h"
-#include "attention_plasticity/study/head_metrics.h"
+#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/head_metrics.h"
 
 namespace attention_plasticity {
 

@@ -12,10 +12,10 @@
 #include "attention_plasticity/report/packed_blocks.h"
 #include "attention_plasticity/report/page.h"
 #include "attention_plasticity/report/page_template.h"
-#include "attention_plasticity/report/result_files.h"
+#include "attention_plasticity/results/result_files.h"
 #include "attention_plasticity/study/head_labels.h"
 #include "attention_plasticity/study/json_text.h"
-#include "attention_plasticity/study/run_description.h"
+#include "attention_plasticity/results/run_description.h"
 
 namespace attention_plasticity {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/report/packed_blocks_testing.h"
-#include "attention_plasticity/study/head_metrics.h"
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {

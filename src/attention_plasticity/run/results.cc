@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "attention_plasticity/run/csv.h"
-#include "attention_plasticity/run/output_files.h"
+#include "attention_plasticity/results/output_files.h"
 
 namespace attention_plasticity {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/study/head_metrics.h"
-#include "attention_plasticity/study/run_description.h"
+#include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/run_description.h"
 
 // Which KV heads need their whole cache. A KV head all of whose query heads have a low position-exact plasticity
 // attends by position rather than by content, and can do with the first tokens (the sinks) and a window of the last.

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/study/head_metrics.h"
+#include "attention_plasticity/results/head_metrics.h"
 
 namespace attention_plasticity {
 

@@ -9,7 +9,7 @@
 
 #include "attention_plasticity/study/bootstrap.h"
 #include "attention_plasticity/study/head_labels.h"
-#include "attention_plasticity/study/head_metrics.h"
+#include "attention_plasticity/results/head_metrics.h"
 
 namespace attention_plasticity {
 

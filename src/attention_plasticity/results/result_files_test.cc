@@ -1,11 +1,11 @@
-#include "attention_plasticity/report/result_files.h"
+#include "attention_plasticity/results/result_files.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "attention_plasticity/base/temporary_folder_testing.h"
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {

@@ -1,4 +1,4 @@
-#include "attention_plasticity/study/run_description.h"
+#include "attention_plasticity/results/run_description.h"
 
 #include <fmt/format.h>
 

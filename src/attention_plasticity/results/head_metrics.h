@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/study/csv_table.h"
+#include "attention_plasticity/results/csv_table.h"
 
 namespace attention_plasticity {
 

@@ -1,4 +1,4 @@
-#include "attention_plasticity/report/result_files.h"
+#include "attention_plasticity/results/result_files.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "attention_plasticity/study/csv_table.h"
+#include "attention_plasticity/results/csv_table.h"
 
 #include <fmt/format.h>
 

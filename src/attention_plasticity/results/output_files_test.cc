@@ -1,4 +1,4 @@
-#include "attention_plasticity/run/output_files.h"
+#include "attention_plasticity/results/output_files.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "attention_plasticity/study/csv_table.h"
+#include "attention_plasticity/results/csv_table.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "attention_plasticity/base/temporary_folder_testing.h"
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {

@@ -1,4 +1,4 @@
-#include "attention_plasticity/study/head_metrics.h"
+#include "attention_plasticity/results/head_metrics.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
-#include "attention_plasticity/study/run_description.h"
+#include "attention_plasticity/results/run_description.h"
 
 #include <gtest/gtest.h>
 
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {

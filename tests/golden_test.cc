@@ -9,7 +9,7 @@
 
 #include "attention_plasticity/base/highway_targets_testing.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "csv_table.h"
 
 namespace attention_plasticity {
@@ -44,19 +44,19 @@ CsvTable columns_of(const CsvTable& table, const CsvTable& other) {
 
 void expect_pooled_figures(const RunResult& result, const RunConfig& config, const fs::path& folder) {
   const CsvTable golden = read_csv(folder / "head_metrics.csv");
-  expect_same_figures(columns_of(parse_csv(head_metrics_csv(result.results, config)), golden), golden,
+  expect_same_figures(columns_of(parse_csv(table_text(TableId::metrics, result.results, config)), golden), golden,
                       "head_metrics.csv");
-  expect_same_figures(parse_csv(bucket_csv(result.results, config)), read_csv(folder / "head_bucket_plasticity.csv"),
+  expect_same_figures(parse_csv(table_text(TableId::buckets, result.results, config)), read_csv(folder / "head_bucket_plasticity.csv"),
                       "head_bucket_plasticity.csv");
-  expect_same_figures(parse_csv(component_csv(result.results, config)), read_csv(folder / "head_component_weights.csv"),
+  expect_same_figures(parse_csv(table_text(TableId::components, result.results, config)), read_csv(folder / "head_component_weights.csv"),
                       "head_component_weights.csv");
 }
 
 void expect_exact_figures(const RunResult& result, const RunConfig& config, const fs::path& folder) {
   const CsvTable golden = read_csv(folder / "head_exact.csv");
-  expect_same_figures(columns_of(parse_csv(head_metrics_csv(result.results, config)), golden), golden,
+  expect_same_figures(columns_of(parse_csv(table_text(TableId::metrics, result.results, config)), golden), golden,
                       "head_metrics.csv");
-  expect_same_figures(parse_csv(distance_csv(result.results)), read_csv(folder / "head_distance_plasticity.csv"),
+  expect_same_figures(parse_csv(table_text(TableId::distance, result.results, config)), read_csv(folder / "head_distance_plasticity.csv"),
                       "head_distance_plasticity.csv");
 }
 
@@ -65,11 +65,11 @@ void expect_sample_results(const RunResult& result, const RunConfig& config, con
   const auto same = [&](const std::string& text, const char* file) {
     expect_same_figures(parse_csv(text), read_csv(folder / file), file);
   };
-  same(head_metrics_csv(result.results, config), "head_metrics.csv");
-  same(bucket_csv(result.results, config), "head_bucket_plasticity.csv");
-  same(component_csv(result.results, config), "head_component_weights.csv");
-  same(time_csv(result.results), "head_time_plasticity.csv");
-  same(distance_csv(result.results), "head_distance_plasticity.csv");
+  same(table_text(TableId::metrics, result.results, config), "head_metrics.csv");
+  same(table_text(TableId::buckets, result.results, config), "head_bucket_plasticity.csv");
+  same(table_text(TableId::components, result.results, config), "head_component_weights.csv");
+  same(table_text(TableId::time, result.results, config), "head_time_plasticity.csv");
+  same(table_text(TableId::distance, result.results, config), "head_distance_plasticity.csv");
 }
 
 // With no settings a run holds both: the positional figures and those of position-exact plasticity.
@@ -114,7 +114,7 @@ TEST_P(Golden, FiguresHold) {
   EXPECT_TRUE(result.failures.empty());
   const fs::path folder = source / "tests/golden/minidoc-qwen3" / golden.name;
   expect_pooled_figures(result, config, folder);
-  EXPECT_EQ(parse_csv(head_metrics_csv(result.results, config)).columns, read_csv(folder / "head_metrics.csv").columns);
+  EXPECT_EQ(parse_csv(table_text(TableId::metrics, result.results, config)).columns, read_csv(folder / "head_metrics.csv").columns);
 }
 
 const GoldenCase cases[]{

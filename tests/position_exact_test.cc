@@ -12,7 +12,7 @@
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/head_file_writer.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/study/validation.h"
 
 namespace attention_plasticity {
@@ -70,7 +70,7 @@ TEST(PositionExact, IsTheSameForVectorsCapturedBeforeTheRotation) {
 TEST(PositionExact, PutsInductionHeadsAbovePreviousTokenHeadsWherePoolingDoesTheReverse) {
   const fs::path dump = examples / "smollm2-135m";
   const RunConfig config = config_of(dump);
-  const HeadMetrics metrics(parse_csv(head_metrics_csv(run(config).results, config)));
+  const HeadMetrics metrics(parse_csv(table_text(TableId::metrics, run(config).results, config)));
   ValidationOptions options;
   options.positive = "induction>0.1";
   options.negative = "previous_token>0.25";

@@ -297,7 +297,7 @@ TEST_F(ProgramPlot, UnusableTablesAreThree) {
   EXPECT_EQ(refused(""), "t.csv: is empty; a table with a header is needed");
   EXPECT_EQ(refused("q_bucket,k_bucket,plasticity\n"), "t.csv: has no value of plasticity to draw");
   EXPECT_EQ(refused("q_bucket,k_bucket,value\n1,0,1\n"),
-            "t.csv: has no column plasticity or ap_bucket; the figure reads the head_bucket_plasticity.csv of a run");
+            "t.csv: has no column plasticity or ap_bucket; it should be the head_bucket_plasticity.csv of a run");
   EXPECT_EQ(refused("q_bucket,k_bucket,plasticity\n1,0,x\n"),
             "t.csv: line 2, column 'plasticity': 'x' is not a finite number");
   EXPECT_EQ(names_in(here_.path()), std::vector<std::string>{"t.csv"});

@@ -3,7 +3,6 @@
 import { axis, base, headTip, scale, tip, tooltip } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
 import { curves, geometry, type Curves } from "./cells.ts";
-import { mainColumn } from "./columns.ts";
 import type { Dataset } from "./data.ts";
 import { mean, median, shown, tokens } from "./numbers.ts";
 import { headCount, headName, type Page } from "./page.ts";
@@ -112,7 +111,7 @@ function option(page: Page, all: Curves): Option {
         return headTip(
           data,
           values[3],
-          [mainColumn(data), "ap_overall"].filter((column) => data.columns.has(column)),
+          data.schema.headline.filter((column) => data.columns.has(column)),
         );
       const title =
         item.seriesId === "chosen"

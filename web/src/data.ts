@@ -16,7 +16,28 @@ interface PackedTable {
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
+/** What the program's schema of results says of a column. */
+export interface ColumnInfo {
+  name: string;
+  meaning: string;
+  title: string; // empty: the name does
+  colors: [number, number] | null; // fixed ends of a colour scale
+  topic: string; // what columns to choose from are grouped by
+  error_of: string; // the column whose standard error it is; or empty
+  in_facts: boolean; // shown beside a chosen head
+  in_list: boolean; // a column of the list of heads
+}
+
+/** Of head_metrics.csv and of the tables below the level of a head. */
+export interface Schema {
+  headline: string[]; // the measures of a model, the one to go by first
+  topics: string[]; // in the order in which they are offered
+  metrics: ColumnInfo[];
+  tables: Record<string, ColumnInfo[]>;
+}
+
 interface Head {
+  schema: Schema;
   program: { version: string; commit: string };
   source: string;
   run: { [key: string]: Json } | null;
@@ -42,6 +63,7 @@ export interface Column {
 }
 
 export interface Dataset {
+  schema: Schema;
   program: Head["program"];
   source: string;
   run: Head["run"];
@@ -97,6 +119,7 @@ export async function decode(headText: string, blocksText: string): Promise<Data
     tables[name as keyof Dataset["tables"]] = unpackTable(table, bytes);
   }
   return {
+    schema: head.schema,
     program: head.program,
     source: head.source,
     run: head.run,

@@ -137,14 +137,8 @@ export function bucketChart(data: Dataset): Chart | null {
 export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) | null {
   const cells = page.data.tables.distance;
   if (!cells) return null;
-  const names: Record<string, string> = {
-    plasticity: "Plasticity",
-    logit_fixed: "Fixed logit",
-    logit_spread: "Logit spread",
-  };
-  const choices = Object.keys(names)
-    .filter((name) => cells.columns[name])
-    .map((name) => ({ value: name, label: names[name] }));
+  const shown = (page.data.schema.tables.distance ?? []).filter(({ name, title }) => title && cells.columns[name]);
+  const choices = shown.map(({ name, title }) => ({ value: name, label: title }));
   const column = segments("What is shown", choices, (distance) => page.change({ distance }));
   const long = (bin: number) => `${distanceBin(bin)} back`;
   const label = (bin: number) => tokens(2 ** bin - 1);
@@ -156,13 +150,8 @@ export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) 
       { name: "near_bin", title: "nearer key, tokens back from", label, tip: "nearer key", long },
       { name: "far_bin", title: "farther key, tokens back from", label, tip: "farther key", long },
     ],
-    range: now.view.distance === "plasticity" ? [0, 1] : null,
+    range: shown.find(({ name }) => name === now.view.distance)?.colors ?? null,
   });
-  const what: Record<string, string> = {
-    plasticity: "Position-exact plasticity",
-    logit_fixed: "Logit difference settled before the query comes",
-    logit_spread: "Logit difference that the query adds",
-  };
   return {
     id: "distance",
     title: "By distance of the two keys",
@@ -171,7 +160,9 @@ export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) 
     sync: (now) => column.show(now.view.distance),
     option: (now) => gridOption(now, grid(now)),
     height,
-    caption: (now) =>
-      `${whose(now)}. ${what[now.view.distance]}, by how far back the nearer and the farther key stand.`,
+    caption: (now) => {
+      const meaning = shown.find(({ name }) => name === now.view.distance)?.meaning ?? now.view.distance;
+      return `${whose(now)}. ${meaning}; by how far back the nearer and the farther key stand.`;
+    },
   };
 }

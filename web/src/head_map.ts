@@ -2,7 +2,7 @@
 
 import { axis, base, headTip, scale, tip, tooltip } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
-import { columnChoices, mainColumn, meaning, rangeOf, valueOf } from "./columns.ts";
+import { columnChoices, mainColumn, meaning, rangeOf, usualFacts, valueOf } from "./columns.ts";
 import { findHead } from "./data.ts";
 import { selector } from "./dom.ts";
 import { viridis } from "./look.ts";
@@ -145,7 +145,7 @@ function option(page: Page, width: number): Option {
       return headTip(
         data,
         (item.data as { value: number[] }).value[3],
-        [view.map, mainColumn(data), "logit_fixed", "logit_spread"].filter((name) => data.columns.has(name)),
+        [view.map, mainColumn(data), ...usualFacts(data)],
       );
     }),
     series: [

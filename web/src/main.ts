@@ -1,5 +1,5 @@
 import { type Chart, ChartCard } from "./chart_card.ts";
-import { hasColumn, mainColumn, valueOf } from "./columns.ts";
+import { columnsWith, hasColumn, mainColumn, valueOf } from "./columns.ts";
 import { componentChart } from "./component_chart.ts";
 import { curveChart } from "./curve_chart.ts";
 import { type Dataset, decode } from "./data.ts";
@@ -105,7 +105,7 @@ function scopeBar(page: Page) {
   const facts = element("div", {});
   const labels = [...page.data.columns.values()].filter((column) => column.isLabel).map((column) => column.name);
   const columns = [
-    ...new Set([mainColumn(page.data), "ap_exact_empirical", "ap_overall", "logit_fixed", "logit_spread", ...labels]),
+    ...new Set([mainColumn(page.data), ...columnsWith(page.data, (column) => column.in_facts), ...labels]),
   ];
   return {
     element: element(

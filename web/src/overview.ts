@@ -1,5 +1,6 @@
 // The top of the page: what was run, how it went, and what it says of the model as a whole.
 
+import { errorOf } from "./columns.ts";
 import { type Dataset, type Json, member, shortName } from "./data.ts";
 import { type Child, element } from "./dom.ts";
 import { bytes, mean, percent, shown, withError } from "./numbers.ts";
@@ -163,20 +164,18 @@ function summaryCard(data: Dataset, summary: Summary, title: string, remark: str
 
 export function summaryCards(data: Dataset): HTMLElement[] {
   const cards: HTMLElement[] = [];
-  const exact = summaryOf(data, "ap_exact");
-  const pooled = summaryOf(data, "ap_overall");
-  if (exact) cards.push(summaryCard(data, exact, "Position-exact plasticity", "ap_exact, the one to go by."));
-  if (pooled) {
-    cards.push(
-      summaryCard(
-        data,
-        pooled,
-        "Pooled plasticity",
-        exact
-          ? "ap_overall, for comparison with earlier work."
-          : "ap_overall. There is no ap_exact in these results; it needs the model's rotation.",
-      ),
-    );
+  const [best] = data.schema.headline;
+  for (const name of data.schema.headline) {
+    const summary = summaryOf(data, name);
+    if (!summary) continue;
+    const title = data.schema.metrics.find((column) => column.name === name)?.title ?? name;
+    const remark =
+      name === best
+        ? `${name}, the one to go by.`
+        : cards.length > 0
+          ? `${name}, for comparison with earlier work.`
+          : `${name}. There is no ${best} in these results; it needs the model's rotation.`;
+    cards.push(summaryCard(data, summary, title, remark));
   }
   return cards;
 }
@@ -299,7 +298,7 @@ export function headFacts(data: Dataset, head: number, columns: string[]): HTMLE
   const items = columns.flatMap((column) => {
     const value = data.columns.get(column)?.values[head] ?? NaN;
     if (Number.isNaN(value)) return [];
-    const error = data.columns.get(`${column}_se`)?.values[head] ?? NaN;
+    const error = data.columns.get(errorOf(data, column) ?? "")?.values[head] ?? NaN;
     return [element("div", {}, element("dt", {}, column), element("dd", {}, withError(value, error)))];
   });
   const which = element("div", {}, element("dt", {}, "chosen head"), element("dd", {}, shortName(data, head)));

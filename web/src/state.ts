@@ -1,6 +1,6 @@
 // What is looked at. It lives in the fragment of the page's address, so that a view can be sent to others.
 
-import { columnChoices, hasColumn, mainColumn } from "./columns.ts";
+import { columnChoices, columnsWith, hasColumn, mainColumn } from "./columns.ts";
 import { type Dataset, findHead } from "./data.ts";
 
 export interface View {
@@ -24,20 +24,20 @@ export function initialView(data: Dataset): View {
   const first = (wanted: string[]) =>
     wanted.find((name) => data.columns.has(name) && name !== main) ?? names[0] ?? main;
   const labels = names.filter((name) => data.columns.get(name)?.isLabel);
-  const usual = ["ap_exact", "ap_overall", "logit_fixed", "logit_spread", "q_R2_scalar"];
+  const usual = columnsWith(data, (column) => column.in_list);
   return {
     head: -1,
     scope: "model",
     middle: "mean",
     map: main,
     distance: "plasticity",
-    x: first(["previous_token", "ap_overall", "q_R2_scalar"]),
+    x: first(["previous_token", ...usual]),
     y: main,
     color: "layer",
     sort: main,
     descending: true,
     filter: "",
-    columns: [...usual.filter((name) => data.columns.has(name)), ...labels.slice(0, 3)],
+    columns: [...usual, ...labels.slice(0, 3)],
   };
 }
 

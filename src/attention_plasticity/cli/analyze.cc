@@ -24,7 +24,7 @@
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/config_yaml.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/study/head_labels.h"
@@ -80,8 +80,8 @@ std::string head_line(const HeadEvent& event) {
   return fmt::format("{}: plasticity {:.4f}{}", head, value, std::isnan(error) ? "" : fmt::format(" ± {:.4f}", error));
 }
 
-std::string model_line(const RunResult& run) {
-  if (has_exact(run.results)) {
+std::string model_line(const RunResult& run, const RunParts& parts) {
+  if (parts.exact) {
     return model_line("Position-exact plasticity",
                       summarize_model("ap_exact", run.results, run.model_without_group.exact));
   }
@@ -102,23 +102,29 @@ std::optional<HeadLabels> find_labels(const Arguments& arguments, const RunPlan&
   }
 }
 
-void print_extremes(std::size_t heads, const std::string& metrics_file, const std::optional<HeadLabels>& labels) {
+void print_extremes(const std::vector<HeadResult>& results, bool with_errors,
+                    const std::optional<HeadLabels>& labels) {
   constexpr std::size_t count = 5;
-  const std::string table =
-      ranking_table(read_head_metrics(metrics_file), "ap_exact", count, labels ? &*labels : nullptr);
+  RankedMeasure measure{.name = "ap_exact"};
+  for (const HeadResult& result : results) {
+    measure.heads.push_back(result.head);
+    measure.values.push_back(metric_value(result, "ap_exact"));
+    if (with_errors) measure.errors.push_back(metric_value(result, "ap_exact_se"));
+  }
+  const std::string table = ranking_table(measure, count, labels ? &*labels : nullptr);
   if (table.empty()) return;
   fmt::print("Heads by ap_exact{}{}:\n\n{}\n",
-             heads > 2 * count ? fmt::format(", the {} most and the {} least plastic", count, count) : "",
+             results.size() > 2 * count ? fmt::format(", the {} most and the {} least plastic", count, count) : "",
              labels ? fmt::format(", beside {}", labels->file) : "", table);
 }
 
-void print_summary(const RunPlan& plan, const RunResult& run, const std::vector<std::string>& files,
-                   const std::optional<HeadLabels>& labels) {
+void print_summary(const RunPlan& plan, const RunResult& run, const RunParts& parts,
+                   const std::vector<std::string>& files, const std::optional<HeadLabels>& labels) {
   fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", shown_text(plan.model_name), run.results.size(),
              run.failures.size(), plan.skipped);
-  fmt::print("{}\n", summary_table(summarize(run.results)));
-  fmt::print("{}\n\n", model_line(run));
-  if (has_exact(run.results)) print_extremes(run.results.size(), files.front(), labels);
+  fmt::print("{}\n", summary_table(summarize(run.results, parts)));
+  fmt::print("{}\n\n", model_line(run, parts));
+  if (parts.exact) print_extremes(run.results, parts.errors, labels);
   fmt::print("Written:\n");
   for (const std::string& file : files) fmt::print("  {}\n", file);
 }
@@ -152,7 +158,9 @@ class Analysis {
     if (result.results.empty()) {
       throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
     }
-    if (verbosity_ != Verbosity::quiet) print_summary(plan_, result, files, labels);
+    if (verbosity_ != Verbosity::quiet) {
+      print_summary(plan_, result, run_parts(result.results, config_), files, labels);
+    }
     return result.failures.empty() ? 0 : some_heads_failed;
   }
 

@@ -100,8 +100,8 @@ struct WantedPlan {
 WantedPlan plan_of_metrics(const std::string& path, const Arguments& arguments) {
   const PlanSettings settings = settings_of(arguments, "metrics");
   check(settings.options);
-  const HeadMetrics metrics = read_head_metrics(path);
-  return {plan_cache(metrics, read_run_description(metrics.file()), settings.options), settings.format};
+  const ResultFiles files(path);
+  return {plan_cache(read_head_metrics(files), files.description(), settings.options), settings.format};
 }
 
 WantedPlan plan_of_file(const std::string& path, const Arguments& arguments) {

@@ -231,8 +231,10 @@ PlotRequest plot_request(const Arguments& arguments) {
     const auto table = std::ranges::find_if(fields_of_plots, [&](const PlotField& f) { return is_for(f, word); });
     throw Error(ErrorKind::usage, fmt::format("plot {} needs --{}: {}", word, table->field.name, table->field.help));
   }
-  std::filesystem::path beside = figure_table_file(kind, settings.figure.table);
-  beside.replace_filename(fmt::format("{}.png", word));
+  const std::filesystem::path& results = settings.figure.table;
+  std::error_code unknown;
+  const bool is_folder = std::filesystem::is_directory(results, unknown);
+  const std::filesystem::path beside = (is_folder ? results : results.parent_path()) / fmt::format("{}.png", word);
   return {settings.figure, settings.output.value_or(beside.string())};
 }
 

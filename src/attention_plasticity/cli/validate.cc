@@ -96,7 +96,7 @@ int run_validate(const Arguments& arguments) {
   const std::string metrics_path = needed(arguments, "metrics", "head_metrics.csv of a run, or its folder");
   const std::string labels_path = needed(arguments, "labels", "a file with what is known of the heads");
   const ValidationOptions options = options_of(arguments);
-  const HeadMetrics metrics = read_head_metrics(metrics_path);
+  const HeadMetrics metrics = read_head_metrics(ResultFiles(metrics_path));
   const HeadLabels labels = read_head_labels(labels_path);
   const Validation validation = validate(metrics, labels, options);
   for (const std::string& note : validation.notes) tell(note + "\n");

@@ -16,8 +16,8 @@ struct CellMap {
 
 // Both throw Error(input) when a column or all values are missing.
 
-/// Of head_bucket_plasticity.csv: query buckets by key buckets, those before the query's own. Takes `ap_bucket` for
-/// `plasticity` and `bucket` for `q_bucket` as well.
+/// Of head_bucket_plasticity.csv: query buckets by key buckets, those before the query's own. Takes the Python
+/// toolkit's names of columns too.
 CellMap bucket_map(const CsvTable& table, Aggregate aggregate);
 
 /// Of head_distance_plasticity.csv: far bins by near bins.

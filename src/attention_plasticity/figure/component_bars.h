@@ -16,8 +16,8 @@ struct ComponentBars {
 };
 
 /// Of head_component_weights.csv: the weights of each head made to sum to 1, then the mean or median over heads, of the
-/// first `limit` components. Heads whose weights sum to nothing are left out. Takes `component_weight` for `weight` as
-/// well. Throws Error(input) when a column or all weights are missing.
+/// first `limit` components. Heads whose weights sum to nothing are left out. Takes the Python toolkit's names
+/// of columns too. Throws Error(input) when a column or all weights are missing.
 ComponentBars component_bars(const CsvTable& table, Aggregate aggregate, std::optional<std::size_t> limit);
 
 }  // namespace attention_plasticity

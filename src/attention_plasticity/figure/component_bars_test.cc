@@ -48,7 +48,7 @@ TEST(ComponentBars, NeedTheirColumnsAndAWeight) {
   };
   EXPECT_EQ(
       refused("layer,q_head,component,r2\n0,0,0,1\n"),
-      "input: c.csv: has no column weight or component_weight; the figure reads the head_component_weights.csv of "
+      "input: c.csv: has no column weight or component_weight; it should be the head_component_weights.csv of "
       "a run");
   EXPECT_EQ(refused("layer,q_head,component,weight\n0,0,0,0\n"), "input: c.csv: has no head with weights to draw");
   EXPECT_EQ(refused("layer,q_head,component,weight\n"), "input: c.csv: has no head with weights to draw");

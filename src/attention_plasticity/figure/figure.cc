@@ -14,15 +14,14 @@
 #include "attention_plasticity/figure/cell_map.h"
 #include "attention_plasticity/figure/head_map.h"
 #include "attention_plasticity/figure/image_file.h"
-#include "attention_plasticity/results/run_description.h"
+#include "attention_plasticity/results/result_files.h"
 
 namespace attention_plasticity {
 namespace {
 
 // In the order of FigureKind.
-constexpr std::array<const char*, 5> table_names{"head_bucket_plasticity.csv", "head_bucket_plasticity.csv",
-                                                 "head_component_weights.csv", "head_distance_plasticity.csv",
-                                                 "head_metrics.csv"};
+constexpr std::array drawn_tables{TableId::buckets, TableId::buckets, TableId::components, TableId::distance,
+                                  TableId::metrics};
 
 using Run = std::optional<RunDescription>;
 
@@ -202,19 +201,17 @@ std::string heads_figure(const FigureOptions& options, const HeadMetrics& metric
 
 }  // namespace
 
-std::filesystem::path figure_table_file(FigureKind kind, const std::filesystem::path& path) {
-  std::error_code unknown;
-  return std::filesystem::is_directory(path, unknown) ? path / table_names[static_cast<std::size_t>(kind)] : path;
-}
+TableId figure_table(FigureKind kind) { return drawn_tables[static_cast<std::size_t>(kind)]; }
 
 std::string figure_script(const FigureOptions& options) {
   if (options.vmin && options.vmax && *options.vmin >= *options.vmax) {
     throw Error(ErrorKind::usage,
                 fmt::format("vmin should be below vmax: {} is not below {}", *options.vmin, *options.vmax));
   }
-  const std::filesystem::path file = figure_table_file(options.kind, options.table);
-  const CsvTable table = read_csv(file);
-  const Run run = read_run_description(file);
+  const TableId id = figure_table(options.kind);
+  const ResultFiles files(options.table, id);
+  const CsvTable table = read_csv(files.table(id));
+  const Run run = files.description();
   switch (options.kind) {
     case FigureKind::plasticity:
       return curves_figure(options, table, run);

@@ -11,6 +11,7 @@
 #include "attention_plasticity/figure/figure_script.h"
 #include "attention_plasticity/figure/figure_table.h"
 #include "attention_plasticity/figure/gnuplot.h"
+#include "attention_plasticity/results/schema.h"
 
 namespace attention_plasticity {
 
@@ -20,7 +21,7 @@ enum class FigureKind { plasticity, heatmap, components, distance, heads };
 /// A figure as asked for. Which kinds an option means something to is said beside it; others pass over it.
 struct FigureOptions {
   FigureKind kind = FigureKind::plasticity;
-  std::filesystem::path table;            ///< the CSV, or a folder that holds it under its usual name
+  std::filesystem::path table;            ///< the CSV, or the folder of a run
   std::optional<std::string> title;       ///< none: what is shown, and the model's name
   std::optional<std::string> model_name;  ///< none: from run.json beside the table
   std::optional<double> width;            ///< inches; none: as suits the kind
@@ -44,8 +45,8 @@ struct FigureOptions {
   std::string column = "ap_exact";               ///< heads
 };
 
-/// Where the table is: `path`, or the file of its usual name in it when it is a folder.
-std::filesystem::path figure_table_file(FigureKind kind, const std::filesystem::path& path);
+/// The table that a figure draws.
+TableId figure_table(FigureKind kind);
 
 /// The gnuplot script of a figure. Reads its table, and run.json beside it where there is one. Throws Error(usage) for
 /// options that make no figure, and Error(input) for tables that do not.

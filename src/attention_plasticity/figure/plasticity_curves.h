@@ -32,7 +32,7 @@ enum class Trend { rising, flat, falling };
 Trend trend_of(const HeadCurve& curve, double threshold);
 
 /// Of head_bucket_plasticity.csv: for each head and query bucket the mean over key buckets. Empty values do not count.
-/// Takes `ap_bucket` for `plasticity` and `bucket` for `q_bucket` as well. Throws Error(input) when a column or all
+/// Takes the Python toolkit's names of columns too. Throws Error(input) when a column or all
 /// values are missing.
 PlasticityCurves plasticity_curves(const CsvTable& table, const BucketGeometry& geometry);
 

@@ -73,9 +73,9 @@ TEST(PlasticityCurves, NeedTheirColumnsAndAValue) {
     return refusal([&] { plasticity_curves(parse_csv(text, "b.csv"), uniform); });
   };
   EXPECT_EQ(refused("layer,q_head,k_head,ap_exact\n0,0,0,1\n"),
-            "input: b.csv: has no column q_bucket or bucket; the figure reads the head_bucket_plasticity.csv of a run");
+            "input: b.csv: has no column q_bucket or bucket; it should be the head_bucket_plasticity.csv of a run");
   EXPECT_EQ(refused("layer,q_head,q_bucket,x\n0,0,0,1\n"),
-            "input: b.csv: has no column plasticity or ap_bucket; the figure reads the head_bucket_plasticity.csv of a "
+            "input: b.csv: has no column plasticity or ap_bucket; it should be the head_bucket_plasticity.csv of a "
             "run");
   EXPECT_EQ(refused("layer,q_head,bucket,ap_bucket\n"), "input: b.csv: has no value of plasticity to draw");
   EXPECT_EQ(refused("layer,q_head,bucket,ap_bucket\n0,0,1,\n"), "input: b.csv: has no value of plasticity to draw");

@@ -1,26 +1,15 @@
 #pragma once
 
-#include <span>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attention_plasticity/results/csv_table.h"
 #include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/schema.h"
 
 namespace attention_plasticity {
-
-/// A column of a table by its names: the project's own first, then those of other programs.
-struct NamedColumn {
-  std::vector<std::string_view> names;
-  bool needed = true;
-};
-
-/// A table that has several rows for each head, one for each cell: a component, a bucket, a pair of buckets.
-struct CellLayout {
-  std::vector<NamedColumn> keys;    ///< whole numbers that say which cell
-  std::vector<NamedColumn> values;  ///< numbers of the cell
-};
 
 /// The same cells for all heads, so that they can be averaged and packed.
 struct HeadCells {
@@ -42,8 +31,9 @@ struct HeadCells {
   const Column* find(std::string_view column) const;
 };
 
-/// Brings the rows of a table in order. Names are those of the layout, whatever the table calls them. Throws
-/// Error(input) for a column that is needed and missing, and for two rows of one cell.
-HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, const CellLayout& layout);
+/// Brings the rows of a table in order. Keys and columns are those that the schema gives to the page, under its names,
+/// whatever the table calls them. Throws Error(input) for a column that is needed and missing, and for two rows of one
+/// cell.
+HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, TableId id);
 
 }  // namespace attention_plasticity

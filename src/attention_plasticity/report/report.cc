@@ -51,7 +51,7 @@ StudyJson model_json(const HeadMetrics& metrics) {
   const auto run = read_run_description(metrics.file());
   int num_layers = run ? run->num_layers : 0;
   int num_q_heads = run ? run->num_q_heads : 0;
-  for (const MeasuredHead& head : metrics.heads()) {
+  for (const HeadId& head : metrics.heads()) {
     num_layers = std::max(num_layers, head.layer + 1);
     num_q_heads = std::max(num_q_heads, head.q_head + 1);
   }
@@ -67,8 +67,8 @@ StudyJson model_json(const HeadMetrics& metrics) {
 StudyJson heads_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
   StudyJson json;
   for (const auto& [name, member] :
-       {std::pair("layer", &MeasuredHead::layer), std::pair("q_head", &MeasuredHead::q_head),
-        std::pair("k_head", &MeasuredHead::k_head)}) {
+       {std::pair("layer", &HeadId::layer), std::pair("q_head", &HeadId::q_head),
+        std::pair("k_head", &HeadId::k_head)}) {
     std::vector<int> values(metrics.heads().size());
     std::ranges::transform(metrics.heads(), values.begin(), member);
     json[name] = block_json(blocks.add_integers(values));
@@ -87,7 +87,7 @@ StudyJson metrics_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
 // A label of each measured head; NaN where it has none.
 StudyJson labels_json(const HeadLabels& labels, const HeadMetrics& metrics, PackedBlocks& blocks) {
   std::vector<std::optional<std::size_t>> places(metrics.heads().size());  // in the labels, by head
-  std::ranges::transform(metrics.heads(), places.begin(), [&](const MeasuredHead& head) { return labels.find(head); });
+  std::ranges::transform(metrics.heads(), places.begin(), [&](const HeadId& head) { return labels.find(head); });
   if (std::ranges::none_of(places, [](const auto& place) { return place.has_value(); })) {
     throw Error(
         ErrorKind::input,

@@ -54,7 +54,7 @@ TEST(Report, SampleResultsAreAllThere) {
   const Json files = Json::parse(std::ifstream(sample / "run.json"))["input"]["files"];
   EXPECT_EQ(head["run"]["input"]["files"]["count"], files.size());
   EXPECT_GT(head["run"]["input"]["files"]["bytes"], 1e6);
-  const HeadMetrics metrics = read_head_metrics(sample);
+  const HeadMetrics metrics = read_head_metrics(ResultFiles(sample));
   ASSERT_EQ(head["metrics"].size(), metrics.measures().size());
   for (const Json& metric : head["metrics"]) {
     EXPECT_EQ(numbers_of(report, metric["block"]), metrics.values(metric["name"].get<std::string>()));

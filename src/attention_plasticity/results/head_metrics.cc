@@ -32,7 +32,7 @@ HeadMetrics::HeadMetrics(CsvTable table) : table_(std::move(table)) {
   const std::size_t q_head = id_column(table_, "q_head");
   const std::size_t k_head = id_column(table_, "k_head");
   if (table_.rows.empty()) throw Error(ErrorKind::input, "has a header and no heads", table_.file);
-  std::vector<MeasuredHead> unsorted;
+  std::vector<HeadId> unsorted;
   unsorted.reserve(table_.rows.size());
   for (std::size_t row = 0; row < table_.rows.size(); ++row) {
     unsorted.push_back({table_.index(row, layer), table_.index(row, q_head), table_.index(row, k_head)});
@@ -76,11 +76,6 @@ std::vector<double> HeadMetrics::values(std::string_view measure) const {
   return values;
 }
 
-std::filesystem::path metrics_file(const std::filesystem::path& path) {
-  std::error_code unknown;
-  return std::filesystem::is_directory(path, unknown) ? path / "head_metrics.csv" : path;
-}
-
-HeadMetrics read_head_metrics(const std::filesystem::path& path) { return HeadMetrics(read_csv(metrics_file(path))); }
+HeadMetrics read_head_metrics(const ResultFiles& files) { return HeadMetrics(read_csv(files.table(TableId::metrics))); }
 
 }  // namespace attention_plasticity

@@ -15,7 +15,7 @@ HeadMetrics metrics(const std::string& text) { return HeadMetrics(parse_csv(text
 
 TEST(HeadMetrics, AreSortedByHead) {
   const HeadMetrics heads = metrics("layer,q_head,k_head,ap_exact\n1,0,0,0.3\n0,3,1,0.2\n0,2,1,\n");
-  EXPECT_EQ(heads.heads(), (std::vector<MeasuredHead>{{0, 2, 1}, {0, 3, 1}, {1, 0, 0}}));
+  EXPECT_EQ(heads.heads(), (std::vector<HeadId>{{0, 2, 1}, {0, 3, 1}, {1, 0, 0}}));
   const std::vector<double> values = heads.values("ap_exact");
   EXPECT_TRUE(std::isnan(values[0]));
   EXPECT_EQ(values[1], 0.2);
@@ -52,8 +52,8 @@ TEST(HeadMetrics, NameTheNearestColumn) {
 TEST(HeadMetrics, AreFoundInTheFolderOfARun) {
   const TemporaryFolder folder;
   std::ofstream(folder / "head_metrics.csv") << "layer,q_head,k_head\n0,0,0\n";
-  EXPECT_EQ(read_head_metrics(folder.path()).heads().size(), 1U);
-  EXPECT_EQ(read_head_metrics(folder / "head_metrics.csv").file(), (folder / "head_metrics.csv").string());
+  EXPECT_EQ(read_head_metrics(ResultFiles(folder.path())).heads().size(), 1U);
+  EXPECT_EQ(read_head_metrics(ResultFiles(folder / "head_metrics.csv")).file(), (folder / "head_metrics.csv").string());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text_file.h"
-#include "attention_plasticity/study/json_text.h"
+#include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {
 namespace {
@@ -22,22 +22,25 @@ bool is_there(const fs::path& file) {
 class TableNames {
  public:
   TableNames() = default;
-  explicit TableNames(StudyJson run) : run_(std::move(run)) {
-    const auto files = run_.find("files");
-    if (files == run_.end() || !files->is_array()) return;
+  explicit TableNames(nlohmann::json run) : run_(std::move(run)) {
+    const nlohmann::json* files = find_field(run_, "files");
+    if (files == nullptr || !files->is_array()) return;
     written_.emplace();
-    for (const StudyJson& file : *files) {
+    for (const nlohmann::json& file : *files) {
       if (file.is_string()) written_->push_back(fs::path(file.get<std::string>()).filename().string());
     }
   }
 
-  std::string name(const char* field, const char* usual) const {
-    const auto config = run_.find("config");
-    if (config == run_.end() || !config->is_object()) return usual;
-    const auto value = config->find(field);
-    if (value == config->end() || !value->is_string()) return usual;
-    const std::string name = fs::path(value->get<std::string>()).filename().string();
-    return name.empty() ? usual : name;
+  /// Where to look for a table: first under the run's own name, then under the usual one.
+  std::vector<std::string> names(const Table& table) const {
+    std::vector<std::string> names{std::string(table.file)};
+    const nlohmann::json* config = find_field(run_, "config");
+    const nlohmann::json* value = config == nullptr ? nullptr : find_field(*config, table.field);
+    if (value != nullptr && value->is_string()) {
+      const std::string name = fs::path(value->get<std::string>()).filename().string();
+      if (!name.empty() && name != table.file) names.insert(names.begin(), name);
+    }
+    return names;
   }
 
   bool was_written(const std::string& name) const {
@@ -45,52 +48,61 @@ class TableNames {
   }
 
  private:
-  StudyJson run_ = StudyJson::object();
+  nlohmann::json run_ = nlohmann::json::object();
   std::optional<std::vector<std::string>> written_;
 };
 
+std::size_t place(TableId table) { return static_cast<std::size_t>(table); }
+
 }  // namespace
 
-ResultFiles find_result_files(const fs::path& results) {
+ResultFiles::ResultFiles(const fs::path& results, TableId given) {
+  if (!is_there(results)) throw Error(ErrorKind::input, "there is no such file or folder", results.string());
   std::error_code unknown;
-  if (!is_there(results)) throw Error(ErrorKind::input, "there is no such folder", results.string());
   const bool is_folder = fs::is_directory(results, unknown);
-  const fs::path folder = is_folder ? results : results.parent_path();
-
-  ResultFiles files;
+  folder_ = is_folder ? results : results.parent_path();
   TableNames names;
-  if (is_there(folder / "run.json")) {
-    files.run = folder / "run.json";
-    names = TableNames(parse_json_object(read_text_file(*files.run), files.run->string()));
+  if (is_there(folder_ / "run.json")) {
+    run_ = folder_ / "run.json";
+    names = TableNames(parse_json_object(read_text_file(*run_), {.file = run_->string(), .unique_keys = true}));
   }
-  const auto find = [&](const char* field, const char* usual) -> std::optional<fs::path> {
-    for (const std::string& name : {names.name(field, usual), std::string(usual)}) {
-      if (!is_there(folder / name)) continue;
-      if (names.was_written(name)) return folder / name;
-      files.notes.push_back(
-          fmt::format("{}: left out, since run.json does not name it as a file of its run", (folder / name).string()));
+  for (const Table& table : result_tables()) {
+    if (!is_folder && table.id == given) {
+      tables_[place(table.id)] = results;
+      continue;
+    }
+    for (const std::string& name : names.names(table)) {
+      if (!is_there(folder_ / name)) continue;
+      if (names.was_written(name)) {
+        tables_[place(table.id)] = folder_ / name;
+      } else {
+        left_out_[place(table.id)] = (folder_ / name).string();
+        notes_.push_back(fmt::format("{}: left out, since run.json does not name it as a file of its run",
+                                     (folder_ / name).string()));
+      }
       break;
     }
-    return std::nullopt;
-  };
-  if (is_folder) {
-    const std::string name = names.name("output_csv", "head_metrics.csv");
-    files.metrics = is_there(folder / name) ? folder / name : folder / "head_metrics.csv";
-    if (!is_there(files.metrics)) {
-      throw Error(
-          ErrorKind::input,
-          "holds no head_metrics.csv; results are what `attention-plasticity analyze` writes to its --output_dir",
-          results.string());
-    }
-  } else {
-    files.metrics = results;
   }
-  files.buckets = find("bucket_csv", "head_bucket_plasticity.csv");
-  files.components = find("component_csv", "head_component_weights.csv");
-  files.time = find("time_csv", "head_time_plasticity.csv");
-  files.distance = find("distance_csv", "head_distance_plasticity.csv");
-  if (is_there(folder / "head_labels.csv")) files.labels = folder / "head_labels.csv";
-  return files;
+  if (is_there(folder_ / "head_labels.csv")) labels_ = folder_ / "head_labels.csv";
+}
+
+const std::optional<fs::path>& ResultFiles::find(TableId table) const { return tables_[place(table)]; }
+
+const fs::path& ResultFiles::table(TableId table) const {
+  if (const auto& found = find(table)) return *found;
+  if (const std::string& other = left_out_[place(table)]; !other.empty()) {
+    throw Error(ErrorKind::input, "run.json beside it does not name it as a file of its run; give the file itself to use it",
+                other);
+  }
+  throw Error(ErrorKind::input,
+              fmt::format("holds no {}; results are what `attention-plasticity analyze` writes to its --output_dir",
+                          result_table(table).file),
+              folder_.string());
+}
+
+std::optional<RunDescription> ResultFiles::description() const {
+  if (!run_) return std::nullopt;
+  return parse_run_description(read_text_file(*run_), run_->string());
 }
 
 }  // namespace attention_plasticity

@@ -75,11 +75,4 @@ RunDescription parse_run_description(std::string_view text, const std::string& f
   return run;
 }
 
-std::optional<RunDescription> read_run_description(const std::filesystem::path& metrics_file) {
-  const std::filesystem::path file = metrics_file.parent_path() / "run.json";
-  std::error_code unknown;
-  if (!std::filesystem::exists(file, unknown)) return std::nullopt;
-  return parse_run_description(read_text_file(file), file.string());
-}
-
 }  // namespace attention_plasticity

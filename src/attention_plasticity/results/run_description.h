@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,8 +26,5 @@ struct RunDescription {
 
 /// Throws Error(input), naming the key, for what is not the run.json of a run.
 RunDescription parse_run_description(std::string_view text, const std::string& file);
-
-/// run.json beside the metrics; none when there is no such file.
-std::optional<RunDescription> read_run_description(const std::filesystem::path& metrics_file);
 
 }  // namespace attention_plasticity

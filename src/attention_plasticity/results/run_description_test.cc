@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "attention_plasticity/base/refusal_testing.h"
+#include "attention_plasticity/results/result_files.h"
 
 namespace attention_plasticity {
 namespace {
@@ -48,7 +49,7 @@ TEST(RunDescription, HoldsHowBucketsLie) {
 }
 
 TEST(RunDescription, IsReadFromARunOfThisProgram) {
-  const auto run = read_run_description(source / "results/smollm2-135m/head_metrics.csv");
+  const auto run = ResultFiles(source / "results/smollm2-135m").description();
   ASSERT_TRUE(run);
   EXPECT_EQ(run->num_layers, 30);
   EXPECT_EQ(run->num_q_heads, 9);
@@ -57,7 +58,7 @@ TEST(RunDescription, IsReadFromARunOfThisProgram) {
 }
 
 TEST(RunDescription, MayBeMissing) {
-  EXPECT_FALSE(read_run_description(source / "tests/golden/smollm2-135m/exact/head_exact.csv"));
+  EXPECT_FALSE(ResultFiles(source / "tests/golden/smollm2-135m/exact/head_exact.csv").description());
 }
 
 TEST(RunDescription, RefusesOtherFilesAndNamesTheKey) {

@@ -15,7 +15,7 @@
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/dump/head_file.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 #include "attention_plasticity/run/summary.h"
 
@@ -33,8 +33,8 @@ std::vector<HeadId> heads_of(const auto& outcomes) {
 }
 
 std::vector<std::string> tables_of(const RunResult& run, const RunConfig& config) {
-  return {head_metrics_csv(run.results, config), bucket_csv(run.results, config), component_csv(run.results, config),
-          time_csv(run.results), distance_csv(run.results)};
+  return {table_text(TableId::metrics, run.results, config), table_text(TableId::buckets, run.results, config), table_text(TableId::components, run.results, config),
+          table_text(TableId::time, run.results, config), table_text(TableId::distance, run.results, config)};
 }
 
 // The first fields of each row, which are whole numbers.
@@ -66,8 +66,8 @@ TEST(AnalysisRun, MeasuresEveryHeadAsTheAnalysisOfItsFilesDoes) {
     EXPECT_FALSE(std::isnan(result.plasticity.overall));
     EXPECT_GT(result.plasticity_error, 0);
   }
-  EXPECT_EQ(head_metrics_csv(run.results, config), head_metrics_csv(direct, config));
-  EXPECT_EQ(bucket_csv(run.results, config), bucket_csv(direct, config));
+  EXPECT_EQ(table_text(TableId::metrics, run.results, config), table_text(TableId::metrics, direct, config));
+  EXPECT_EQ(table_text(TableId::buckets, run.results, config), table_text(TableId::buckets, direct, config));
 }
 
 TEST(AnalysisRun, GivesTheSameBytesForAnyNumberOfWorkers) {
@@ -247,7 +247,7 @@ TEST(MissingExamples, LeavePlasticityEmptyAndAreNotedOnce) {
   ASSERT_EQ(observed.notes.size(), 1U);
   EXPECT_TRUE(contains(observed.notes[0], "no key pairs can be formed")) << observed.notes[0];
   EXPECT_TRUE(run.model_without_group.overall.empty());
-  EXPECT_TRUE(head_metrics_csv(run.results, config).ends_with(",,\n"));
+  EXPECT_TRUE(table_text(TableId::metrics, run.results, config).ends_with(",,\n"));
 }
 
 TEST(MissingExamples, OfQueriesAloneDoNotHinderKeyPairs) {

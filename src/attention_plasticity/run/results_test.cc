@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {
@@ -70,7 +70,7 @@ TEST(Results, HaveATableByDistanceWherePositionExactPlasticityIsMeasured) {
   std::set<std::string> names = complete();
   names.insert("head_distance_plasticity.csv");
   EXPECT_EQ(names_in(dump.output()), names);
-  EXPECT_EQ(texts_in(dump.output()).at("head_distance_plasticity.csv"), distance_csv(run.results));
+  EXPECT_EQ(texts_in(dump.output()).at("head_distance_plasticity.csv"), table_text(TableId::distance, run.results, config));
 }
 
 TEST(Results, OfACompleteRunAreTheTablesAndRunJson) {
@@ -81,10 +81,10 @@ TEST(Results, OfACompleteRunAreTheTablesAndRunJson) {
   EXPECT_EQ(files, result_paths(make_plan(config), config));
   EXPECT_EQ(names_in(dump.output()), complete());
   const Texts texts = texts_in(dump.output());
-  EXPECT_EQ(texts.at("head_metrics.csv"), head_metrics_csv(run.results, config));
-  EXPECT_EQ(texts.at("head_bucket_plasticity.csv"), bucket_csv(run.results, config));
-  EXPECT_EQ(texts.at("head_component_weights.csv"), component_csv(run.results, config));
-  EXPECT_EQ(texts.at("head_time_plasticity.csv"), time_csv(run.results));
+  EXPECT_EQ(texts.at("head_metrics.csv"), table_text(TableId::metrics, run.results, config));
+  EXPECT_EQ(texts.at("head_bucket_plasticity.csv"), table_text(TableId::buckets, run.results, config));
+  EXPECT_EQ(texts.at("head_component_weights.csv"), table_text(TableId::components, run.results, config));
+  EXPECT_EQ(texts.at("head_time_plasticity.csv"), table_text(TableId::time, run.results, config));
   const auto json = nlohmann::json::parse(texts.at("run.json"));
   EXPECT_EQ(json["files"], nlohmann::json(files));
   EXPECT_EQ(json["heads"]["done"], 2);
@@ -111,7 +111,7 @@ TEST(Results, OfAnInterruptedRunArePartialAndLeaveEarlierOnesUntouched) {
   EXPECT_EQ(names_in(dump.output()), complete_and_partial());
   const Texts after = texts_in(dump.output());
   for (const auto& [name, text] : before) EXPECT_EQ(after.at(name), text) << name;
-  EXPECT_EQ(after.at("head_metrics.partial.csv"), head_metrics_csv(std::span(run.results).first(1), config));
+  EXPECT_EQ(after.at("head_metrics.partial.csv"), table_text(TableId::metrics, std::span(run.results).first(1), config));
   const auto json = nlohmann::json::parse(after.at("run.partial.json"));
   EXPECT_EQ(json["heads"]["done"], 1);
   EXPECT_EQ(json["files"], nlohmann::json(files));

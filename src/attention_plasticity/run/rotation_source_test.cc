@@ -6,7 +6,7 @@
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/run_json.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 

@@ -10,7 +10,7 @@
 
 #include "attention_plasticity/base/version.h"
 #include "attention_plasticity/run/config_fields.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/summary.h"
 
 namespace attention_plasticity {
@@ -143,11 +143,12 @@ Json model_summary_json(const ModelSummary& model) {
           {"share_above_0.75", number_or_null(model.share_above)}};
 }
 
-Json summary_json(const RunResult& run) {
-  const ModelWithoutGroup& without = run.model_without_group;
-  Json summary{{"ap_overall", model_summary_json(summarize_model("ap_overall", run.results, without.overall))}};
-  if (has_exact(run.results)) {
-    summary["ap_exact"] = model_summary_json(summarize_model("ap_exact", run.results, without.exact));
+Json summary_json(const RunResult& run, const RunParts& parts) {
+  Json summary = Json::object();
+  for (const Column& column : result_table(TableId::metrics).columns) {
+    if (!is_headline(column.name) || !is_written(column, parts)) continue;
+    const ModelSummary model = summarize_model(column.name, run.results, run.model_without_group.of(column.name));
+    summary[std::string(column.name)] = model_summary_json(model);
   }
   return summary;
 }
@@ -165,7 +166,7 @@ std::string run_json(const RunPlan& plan, const RunConfig& config, const RunResu
                     {"bucket_size", value_or_null(plan.sampling_bucket_size)}}},
                   {"config", config_json(config)},
                   {"heads", heads_json(plan, run)},
-                  {"summary", summary_json(run)},
+                  {"summary", summary_json(run, run_parts(run.results, config))},
                   {"files", files},
                   {"resources",
                    {{"workers", resources.workers},

@@ -92,7 +92,7 @@ void keep_share(CachePlan& plan, double share) {
 RunDescription model_of(const HeadMetrics& metrics) {
   RunDescription model;
   model.num_k_heads = 1;
-  for (const MeasuredHead& head : metrics.heads()) {
+  for (const HeadId& head : metrics.heads()) {
     model.num_layers = std::max(model.num_layers, head.layer + 1);
     model.num_q_heads = std::max(model.num_q_heads, head.q_head + 1);
     model.num_k_heads = std::max(model.num_k_heads, head.k_head + 1);
@@ -109,7 +109,7 @@ RunDescription model_of(const HeadMetrics& metrics) {
 
 void check_groups(const HeadMetrics& metrics, const RunDescription& model) {
   const int group = group_size(model, metrics.file());
-  for (const MeasuredHead& head : metrics.heads()) {
+  for (const HeadId& head : metrics.heads()) {
     if (head.q_head / group == head.k_head) continue;
     throw Error(
         ErrorKind::input,

@@ -176,7 +176,7 @@ TEST(CachePlan, SaysWhatAMissingColumnNeeds) {
 
 TEST(CachePlan, OfRealHeadsWindowsHalfOfThem) {
   const CachePlan plan =
-      plan_cache(read_head_metrics(source / "tests/golden/minidoc-qwen3/exact/head_exact.csv"), {}, keeping(0.5));
+      plan_cache(read_head_metrics(ResultFiles(source / "tests/golden/minidoc-qwen3/exact/head_exact.csv")), {}, keeping(0.5));
   EXPECT_EQ(plan.num_layers, 10);
   EXPECT_EQ(plan.num_q_heads, 6);
   EXPECT_EQ(plan.num_kv_heads, 2);

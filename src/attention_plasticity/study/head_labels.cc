@@ -108,7 +108,7 @@ HeadLabels labels_of_object(std::string_view text, const std::string& file) {
 
 }  // namespace
 
-std::optional<std::size_t> HeadLabels::find(const MeasuredHead& head) const {
+std::optional<std::size_t> HeadLabels::find(const HeadId& head) const {
   const LabelledHead key{head.layer, of_kv_heads ? head.k_head : head.q_head};
   const auto found = std::ranges::lower_bound(heads, key);
   if (found == heads.end() || *found != key) return std::nullopt;

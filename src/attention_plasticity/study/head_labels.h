@@ -34,7 +34,7 @@ struct HeadLabels {
   std::vector<std::string> notes;   ///< what was left out, for the user
 
   /// Where the values of a query head stand in each label; none when it has none.
-  std::optional<std::size_t> find(const MeasuredHead& head) const;
+  std::optional<std::size_t> find(const HeadId& head) const;
 };
 
 /// Three layouts, told apart by content:

@@ -33,7 +33,7 @@ double area_of(const std::string& file, const std::string& measure) {
   ValidationOptions options = quick();
   options.positive = "induction>0.1";
   options.negative = "previous_token>0.25";
-  const Validation validation = validate(read_head_metrics(source / "tests/golden/smollm2-135m" / file),
+  const Validation validation = validate(read_head_metrics(ResultFiles(source / "tests/golden/smollm2-135m" / file)),
                                          read_head_labels(source / "examples/smollm2-135m/head_labels.csv"), options);
   EXPECT_EQ(validation.joined, 40U);
   EXPECT_EQ(validation.only_labelled, 230U);
@@ -49,7 +49,7 @@ TEST(Validation, OfRealHeadsPutsInductionAbovePreviousTokenOnlyPositionExactly) 
 }
 
 TEST(Validation, OfRealHeadsFindsTheKnownCorrelations) {
-  const Validation validation = validate(read_head_metrics(source / "tests/golden/minidoc-qwen3/exact/head_exact.csv"),
+  const Validation validation = validate(read_head_metrics(ResultFiles(source / "tests/golden/minidoc-qwen3/exact/head_exact.csv")),
                                          read_head_labels(source / "examples/minidoc-qwen3/head_labels.csv"), quick());
   EXPECT_EQ(validation.joined, 60U);
   EXPECT_EQ(validation.measures, (std::vector<std::string>{"ap_exact", "logit_fixed", "logit_spread"}));

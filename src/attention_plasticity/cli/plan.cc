@@ -4,13 +4,13 @@
 #include <array>
 #include <limits>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/run/config_value.h"
-#include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/study/cache_plan_text.h"
 
 namespace attention_plasticity {
@@ -169,9 +169,7 @@ int run_plan(const Arguments& arguments) {
     tell(summary(wanted.plan));
     return 0;
   }
-  OutputFiles files;
-  files.stage(*output, text);
-  files.commit();
+  write_file_atomically(*output, text);
   fmt::print("{}", summary(wanted.plan));
   return 0;
 }

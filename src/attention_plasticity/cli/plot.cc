@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <string_view>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/config_flag.h"
 #include "attention_plasticity/cli/machine.h"
 #include "attention_plasticity/cli/plot_settings.h"
 #include "attention_plasticity/cli/terminal.h"
-#include "attention_plasticity/results/output_files.h"
 
 namespace attention_plasticity {
 namespace {
@@ -58,9 +58,7 @@ int run_plot(const Arguments& arguments) {
   const PlotRequest request = plot_request(arguments);
   const Figure figure = draw_figure(request.figure, gnuplot_here());
   for (const std::string& note : figure.notes) tell(fmt::format("gnuplot: {}\n", note));
-  OutputFiles files;
-  files.stage(request.output, figure.image);
-  files.commit();
+  write_file_atomically(request.output, figure.image);
   fmt::print("{}\n", request.output);
   return 0;
 }

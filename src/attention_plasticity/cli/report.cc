@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/report/report.h"
-#include "attention_plasticity/results/output_files.h"
 
 namespace attention_plasticity {
 namespace {
@@ -36,9 +36,7 @@ int run_report(const Arguments& arguments) {
   const std::filesystem::path folder = is_folder ? options.results : options.results.parent_path();
   const std::filesystem::path output = arguments.value("output").value_or((folder / "report.html").string());
   for (const std::string& note : report.notes) tell(note + "\n");
-  OutputFiles files;
-  files.stage(output, report.page);
-  files.commit();
+  write_file_atomically(output, report.page);
   fmt::print("{}: {} heads, {}\n", output.string(), report.heads, readable_size(report.page.size()));
   return 0;
 }

@@ -8,6 +8,7 @@
 
 // A page carries its data in two script elements that are not run: a JSON head and blocks of numbers (packed_blocks.h).
 //
+//   schema    what results/schema.h says of the columns that the page may show
 //   program   version and commit that wrote the page
 //   source    the results, as given
 //   run       run.json, with the number and bytes of its input files in place of their list; null without one

@@ -1,33 +1,24 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "attention_plasticity/base/atomic_file.h"
+
 namespace attention_plasticity {
 
-/// Files that appear whole and together: each is written to a temporary name beside its target and flushed to disk;
-/// `commit` then renames them. A reader sees the old file or the new one, and a failure before `commit` leaves all old
-/// files as they were. All functions throw Error(output), naming the file and the system's reason.
+/// Files that appear whole and together: each is written under a temporary name beside its target, and `commit` renames
+/// them. A reader sees the old file or the new one, and a failure before `commit` leaves all old files as they were. All
+/// functions throw Error(output), naming the file and the system's reason.
 class OutputFiles {
  public:
-  OutputFiles() = default;
-  OutputFiles(const OutputFiles&) = delete;
-  OutputFiles& operator=(const OutputFiles&) = delete;
-  /// Removes what was staged and not committed.
-  ~OutputFiles();
-
   /// Writes `content` beside `target`. Missing folders are made.
   void stage(const std::filesystem::path& target, std::string_view content);
   void commit();
 
  private:
-  struct Staged {
-    std::filesystem::path temporary;
-    std::filesystem::path target;
-  };
-  std::vector<Staged> staged_;
+  std::vector<AtomicFile> staged_;
 };
 
 /// A run checks this before it starts: hours of work should not end at a folder that cannot be written to.

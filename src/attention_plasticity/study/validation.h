@@ -49,7 +49,7 @@ struct Validation {
   std::vector<std::string> notes;  ///< for the user
 };
 
-/// ap_overall, ap_exact, logit_fixed, logit_spread.
+/// The columns that the schema offers to validation.
 std::vector<std::string_view> default_measures();
 
 /// Sets what was measured of heads against what is known of them. Heads are joined by layer and query head; a label of

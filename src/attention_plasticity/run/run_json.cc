@@ -9,6 +9,7 @@
 #include <set>
 
 #include "attention_plasticity/base/version.h"
+#include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/summary.h"
@@ -153,6 +154,16 @@ Json summary_json(const RunResult& run, const RunParts& parts) {
   return summary;
 }
 
+// So that runs of the same documents can be told, and compared pair by pair.
+Json groups_json(const RunResult& run) {
+  const ModelWithoutGroup& model = run.model_without_group;
+  const std::size_t count = std::max(model.overall.size(), model.exact.size());
+  if (count == 0) return nullptr;
+  std::string ids;
+  for (const std::uint64_t id : run.examples) ids += fmt::format("{}\n", id);
+  return {{"count", count}, {"examples", run.examples.size()}, {"sha256", sha256(ids)}};
+}
+
 }  // namespace
 
 std::string run_json(const RunPlan& plan, const RunConfig& config, const RunResult& run,
@@ -167,6 +178,7 @@ std::string run_json(const RunPlan& plan, const RunConfig& config, const RunResu
                   {"config", config_json(config)},
                   {"heads", heads_json(plan, run)},
                   {"summary", summary_json(run, run_parts(run.results, config))},
+                  {"groups", groups_json(run)},
                   {"files", files},
                   {"resources",
                    {{"workers", resources.workers},

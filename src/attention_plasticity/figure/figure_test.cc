@@ -122,7 +122,7 @@ TEST_F(FigureOfARun, WrongNamesAndMissingTablesAreRefused) {
   wrong.cmap = "virids";
   EXPECT_TRUE(refusal([&] { figure_script(wrong); }).ends_with("did you mean viridis?"));
   wrong.table = folder_ / "none.csv";
-  EXPECT_TRUE(refusal([&] { figure_script(wrong); }).ends_with("none.csv: there is no such file"));
+  EXPECT_TRUE(refusal([&] { figure_script(wrong); }).ends_with("none.csv: there is no such file or folder"));
 }
 
 TEST_F(FigureOfARun, ImageThatIsNoneIsRefused) {

@@ -24,7 +24,7 @@ struct FoundColumn {
 template <typename Wanted>
 std::vector<FoundColumn> find_all(const CsvTable& table, TableId id, Wanted&& wanted) {
   std::vector<FoundColumn> found;
-  for (const Column& column : result_table(id).columns) {
+  for (const ResultColumn& column : result_table(id).columns) {
     if (!column.in_page || is_head_id(column) || !wanted(column)) continue;
     const std::optional<std::size_t> at =
         column.is_needed ? column_place(table, id, column.name) : find_column(table, column);
@@ -91,8 +91,8 @@ const HeadCells::Column* HeadCells::find(std::string_view column) const {
 
 HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, TableId id) {
   const std::vector<std::size_t> heads = heads_of_rows(table, metrics, id);
-  const std::vector<FoundColumn> keys = find_all(table, id, [](const Column& column) { return column.is_key; });
-  const std::vector<FoundColumn> values = find_all(table, id, [](const Column& column) { return !column.is_key; });
+  const std::vector<FoundColumn> keys = find_all(table, id, [](const ResultColumn& column) { return column.is_key; });
+  const std::vector<FoundColumn> values = find_all(table, id, [](const ResultColumn& column) { return !column.is_key; });
   const std::vector<Cell> cells = cells_of_rows(table, heads, keys);
   std::set<Cell> present;
   for (std::size_t row = 0; row < cells.size(); ++row) {

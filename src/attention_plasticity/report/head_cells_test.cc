@@ -10,10 +10,8 @@ namespace attention_plasticity {
 namespace {
 
 const HeadMetrics two_heads(parse_csv("layer,q_head,k_head,x\n0,1,0,1\n3,0,0,2\n", "metrics.csv"));
-const CellLayout layout{{{{"q_bucket", "bucket"}}, {{"k_bucket"}, false}},
-                        {{{"plasticity", "ap_bucket"}}, {{"n_pairs"}, false}}};
 
-HeadCells cells_of(const std::string& text) { return head_cells(parse_csv(text, "t.csv"), two_heads, layout); }
+HeadCells cells_of(const std::string& text) { return head_cells(parse_csv(text, "t.csv"), two_heads, TableId::buckets); }
 
 TEST(HeadCells, CellsAreThoseOfAnyHeadInOrder) {
   const HeadCells cells = cells_of(
@@ -56,8 +54,8 @@ TEST(HeadCells, HeadsThatWereNotMeasuredAreCounted) {
 
 TEST(HeadCells, WhatCannotBeMeantIsRefused) {
   EXPECT_EQ(refusal([] { cells_of("layer,q_head,q_bucket,x\n0,1,1,0\n"); }),
-            "input: t.csv: has no column plasticity or ap_bucket");
-  EXPECT_EQ(refusal([] { cells_of("layer,q_bucket,plasticity\n0,1,1\n"); }), "input: t.csv: has no column q_head");
+            "input: t.csv: has no column plasticity or ap_bucket; it should be the head_bucket_plasticity.csv of a run");
+  EXPECT_EQ(refusal([] { cells_of("layer,q_bucket,plasticity\n0,1,1\n"); }), "input: t.csv: has no column q_head; it should be the head_bucket_plasticity.csv of a run");
   EXPECT_EQ(refusal([] { cells_of("layer,q_head,q_bucket,plasticity\n0,1,1,0.5\n3,0,1,0\n0,1,1,0.25\n"); }),
             "input: t.csv: lines 2 and 4 are of one head and cell");
   EXPECT_EQ(refusal([] { cells_of("layer,q_head,q_bucket,plasticity\n0,1,1,high\n"); }),

@@ -108,9 +108,9 @@ const char* topic_word(Topic topic) {
   return words[static_cast<std::size_t>(topic)];
 }
 
-Json columns_json(const Table& table) {
+Json columns_json(const ResultTable& table) {
   Json columns = Json::array();
-  for (const Column& column : table.columns) {
+  for (const ResultColumn& column : table.columns) {
     if (!column.in_page) continue;
     columns.push_back({{"name", column.name},
                        {"meaning", column.meaning},
@@ -126,7 +126,7 @@ Json columns_json(const Table& table) {
 
 Json schema_json() {
   Json tables = Json::object();
-  for (const Table& table : result_tables()) {
+  for (const ResultTable& table : result_tables()) {
     if (table.in_page && table.id != TableId::metrics) tables[std::string(table.name)] = columns_json(table);
   }
   const auto headline = headline_measures();
@@ -149,7 +149,7 @@ Json table_json(const HeadCells& cells, PackedBlocks& blocks) {
 Json tables_json(const ResultFiles& files, const HeadMetrics& metrics, PackedBlocks& blocks,
                  std::vector<std::string>& notes) {
   Json json = Json::object();
-  for (const Table& table : result_tables()) {
+  for (const ResultTable& table : result_tables()) {
     const auto& file = files.find(table.id);
     if (!table.in_page || table.id == TableId::metrics || !file) continue;
     const HeadCells cells = head_cells(read_csv(*file), metrics, table.id);

@@ -32,7 +32,7 @@ class TableNames {
   }
 
   /// Where to look for a table: first under the run's own name, then under the usual one.
-  std::vector<std::string> names(const Table& table) const {
+  std::vector<std::string> names(const ResultTable& table) const {
     std::vector<std::string> names{std::string(table.file)};
     const nlohmann::json* config = find_field(run_, "config");
     const nlohmann::json* value = config == nullptr ? nullptr : find_field(*config, table.field);
@@ -66,7 +66,7 @@ ResultFiles::ResultFiles(const fs::path& results, TableId given) {
     run_ = folder_ / "run.json";
     names = TableNames(parse_json_object(read_text_file(*run_), {.file = run_->string(), .unique_keys = true}));
   }
-  for (const Table& table : result_tables()) {
+  for (const ResultTable& table : result_tables()) {
     if (!is_folder && table.id == given) {
       tables_[place(table.id)] = results;
       continue;

@@ -43,7 +43,7 @@ struct ValueRange {
 /// What the page sorts columns of head_metrics.csv by.
 enum class Topic { plasticity, queries, other };
 
-struct Column {
+struct ResultColumn {
   std::string_view name;
   ColumnType type = ColumnType::number;
   std::string_view meaning;  ///< one line
@@ -66,7 +66,7 @@ struct Column {
   bool in_list = false;                    ///< a column of the page's list of heads
 };
 
-struct Table {
+struct ResultTable {
   TableId id;
   std::string_view name;     ///< short: "buckets"
   std::string_view file;     ///< usual name: "head_bucket_plasticity.csv"
@@ -75,23 +75,23 @@ struct Table {
   Needs needs;
   bool in_python_compat;  ///< the Python toolkit writes it too
   bool in_page;           ///< the report carries it
-  std::span<const Column> columns;
+  std::span<const ResultColumn> columns;
 
   /// Null for a name that the schema does not know.
-  const Column* find(std::string_view column) const;
+  const ResultColumn* find(std::string_view column) const;
 };
 
-std::span<const Table> result_tables();
-const Table& result_table(TableId id);
+std::span<const ResultTable> result_tables();
+const ResultTable& result_table(TableId id);
 
-bool is_written(const Table& table, const RunParts& run);
-bool is_written(const Column& column, const RunParts& run);
+bool is_written(const ResultTable& table, const RunParts& run);
+bool is_written(const ResultColumn& column, const RunParts& run);
 
 /// Whether it is layer, q_head or k_head, which every table begins with.
-bool is_head_id(const Column& column);
+bool is_head_id(const ResultColumn& column);
 
 /// What the column is called in a table of this run.
-std::string_view written_name(const Column& column, const RunParts& run);
+std::string_view written_name(const ResultColumn& column, const RunParts& run);
 
 /// The columns of head_metrics.csv that stand for a whole model, the one to go by first: ap_exact, then ap_overall.
 std::span<const std::string_view> headline_measures();

@@ -15,7 +15,7 @@ namespace {
 
 TEST(Schema, NamesOfTablesFilesAndFieldsAreUnique) {
   std::set<std::string_view> names;
-  for (const Table& table : result_tables()) {
+  for (const ResultTable& table : result_tables()) {
     for (const std::string_view name : {table.name, table.file, table.field}) {
       EXPECT_TRUE(names.insert(name).second) << name;
     }
@@ -24,10 +24,10 @@ TEST(Schema, NamesOfTablesFilesAndFieldsAreUnique) {
 }
 
 TEST(Schema, EveryTableBeginsWithItsKeysAndEveryColumnHasAMeaning) {
-  for (const Table& table : result_tables()) {
+  for (const ResultTable& table : result_tables()) {
     std::set<std::string_view> columns;
     bool keys_are_over = false;
-    for (const Column& column : table.columns) {
+    for (const ResultColumn& column : table.columns) {
       EXPECT_TRUE(columns.insert(column.name).second) << table.file << ": " << column.name;
       EXPECT_FALSE(column.is_key && keys_are_over) << table.file << ": " << column.name;
       keys_are_over = !column.is_key;
@@ -45,7 +45,7 @@ TEST(Schema, EveryTableBeginsWithItsKeysAndEveryColumnHasAMeaning) {
 
 TEST(Schema, HeadlinesAreColumnsOfTheMetricsWithATitle) {
   for (const std::string_view name : headline_measures()) {
-    const Column* column = result_table(TableId::metrics).find(name);
+    const ResultColumn* column = result_table(TableId::metrics).find(name);
     ASSERT_NE(column, nullptr) << name;
     EXPECT_FALSE(column->title.empty()) << name;
     EXPECT_TRUE(is_headline(name));
@@ -54,7 +54,7 @@ TEST(Schema, HeadlinesAreColumnsOfTheMetricsWithATitle) {
 }
 
 TEST(Schema, WhatIsWrittenFollowsTheRun) {
-  const Table& metrics = result_table(TableId::metrics);
+  const ResultTable& metrics = result_table(TableId::metrics);
   const auto written = [&](const char* column, const RunParts& run) { return is_written(*metrics.find(column), run); };
   EXPECT_TRUE(written("ap_overall", {}));
   EXPECT_FALSE(written("ap_overall_se", {}));
@@ -102,11 +102,11 @@ std::string needs_text(Needs needs) {
 // The part of docs/formats.md that describes the tables.
 std::string page_part() {
   std::string text;
-  for (const Table& table : result_tables()) {
+  for (const ResultTable& table : result_tables()) {
     text += fmt::format("### `{}`\n\n{}. Path: `{}`. Written: {}{}.\n\n", table.file, table.meaning, table.field,
                         needs_text(table.needs), table.in_python_compat ? "" : "; not with `compat: python`");
     text += "| column | type | range | written | Python toolkit | meaning |\n|---|---|---|---|---|---|\n";
-    for (const Column& column : table.columns) {
+    for (const ResultColumn& column : table.columns) {
       const bool in_toolkit = table.in_python_compat && !column.python_name.empty();
       text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", column.name,
                           column.type == ColumnType::integer ? "integer" : "number", range_text(column.range),

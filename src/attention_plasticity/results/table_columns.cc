@@ -12,7 +12,7 @@
 namespace attention_plasticity {
 namespace {
 
-std::vector<std::string_view> names_of(const Column& column) {
+std::vector<std::string_view> names_of(const ResultColumn& column) {
   std::vector<std::string_view> names{column.name};
   for (const std::string_view other : {column.python_name, column.also_read_as}) {
     if (!other.empty() && other != column.name) names.push_back(other);
@@ -22,7 +22,7 @@ std::vector<std::string_view> names_of(const Column& column) {
 
 }  // namespace
 
-std::optional<std::size_t> find_column(const CsvTable& table, const Column& column) {
+std::optional<std::size_t> find_column(const CsvTable& table, const ResultColumn& column) {
   for (const std::string_view name : names_of(column)) {
     if (const auto place = table.find(name)) return place;
   }
@@ -30,8 +30,8 @@ std::optional<std::size_t> find_column(const CsvTable& table, const Column& colu
 }
 
 std::size_t column_place(const CsvTable& table, TableId id, std::string_view column) {
-  const Table& schema = result_table(id);
-  const Column* known = schema.find(column);
+  const ResultTable& schema = result_table(id);
+  const ResultColumn* known = schema.find(column);
   if (known == nullptr) throw std::logic_error("the schema has no column " + std::string(column));
   if (const auto place = find_column(table, *known)) return *place;
   throw Error(ErrorKind::input,

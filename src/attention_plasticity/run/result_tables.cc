@@ -141,7 +141,7 @@ RunParts run_parts(std::span<const HeadResult> results, const RunConfig& config)
 std::string table_text(TableId table, std::span<const HeadResult> results, const RunParts& run) {
   std::vector<std::string_view> names;
   std::vector<ColumnValue> columns;
-  for (const Column& column : result_table(table).columns) {
+  for (const ResultColumn& column : result_table(table).columns) {
     if (!is_written(column, run)) continue;
     names.push_back(written_name(column, run));
     columns.push_back(value_named(column.name, table));

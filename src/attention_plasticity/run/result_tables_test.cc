@@ -100,9 +100,9 @@ HeadResult exact_result() {
 
 TEST(ResultTables, EveryColumnOfTheSchemaHasAValue) {
   const HeadResult result = exact_result();
-  for (const Table& table : result_tables()) {
+  for (const ResultTable& table : result_tables()) {
     std::string header;
-    for (const Column& column : table.columns) header.append(header.empty() ? "" : ",").append(column.name);
+    for (const ResultColumn& column : table.columns) header.append(header.empty() ? "" : ",").append(column.name);
     EXPECT_EQ(first_line(table_text(table.id, {&result, 1}, {.errors = true, .exact = true})), header);
   }
 }

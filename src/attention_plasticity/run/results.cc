@@ -23,7 +23,7 @@ std::vector<std::string> result_paths(const RunPlan& plan, const RunConfig& conf
   RunParts run = run_parts({}, config);
   run.exact = plan.rotation.has_value();
   std::vector<std::string> paths;
-  for (const Table& table : result_tables()) {
+  for (const ResultTable& table : result_tables()) {
     if (is_written(table, run)) paths.push_back(table_path(config, table.id));
   }
   paths.push_back(run_json_path(config));
@@ -41,7 +41,7 @@ std::vector<std::string> write_results(const RunPlan& plan, const RunConfig& con
   std::vector<std::string> files;
   if (!run.results.empty()) {
     const RunParts parts = run_parts(run.results, config);
-    for (const Table& table : result_tables()) {
+    for (const ResultTable& table : result_tables()) {
       if (!is_written(table, parts)) continue;
       files.push_back(name(table_path(config, table.id)));
       output.stage(files.back(), table_text(table.id, run.results, parts));

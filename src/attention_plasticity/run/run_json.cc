@@ -136,7 +136,7 @@ Json model_summary_json(const ModelSummary& model) {
 
 Json summary_json(const RunResult& run, const RunParts& parts) {
   Json summary = Json::object();
-  for (const Column& column : result_table(TableId::metrics).columns) {
+  for (const ResultColumn& column : result_table(TableId::metrics).columns) {
     if (!is_headline(column.name) || !is_written(column, parts)) continue;
     const ModelSummary model = summarize_model(column.name, run.results, run.model_without_group.of(column.name));
     summary[std::string(column.name)] = model_summary_json(model);

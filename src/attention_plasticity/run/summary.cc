@@ -66,7 +66,7 @@ double share(std::span<const double> values, auto&& condition) {
 
 std::vector<ColumnSummary> summarize(std::span<const HeadResult> results, const RunParts& run) {
   std::vector<ColumnSummary> columns;
-  for (const Column& column : result_table(TableId::metrics).columns) {
+  for (const ResultColumn& column : result_table(TableId::metrics).columns) {
     if (column.in_summary && is_written(column, run)) columns.push_back(summarize_column(column.name, results));
   }
   return columns;

@@ -210,7 +210,7 @@ HeadContrast contrast_of(const JoinedHeads& heads, const LabelCondition& above, 
 
 std::vector<std::string_view> default_measures() {
   std::vector<std::string_view> names;
-  for (const Column& column : result_table(TableId::metrics).columns) {
+  for (const ResultColumn& column : result_table(TableId::metrics).columns) {
     if (column.in_validation) names.push_back(column.name);
   }
   return names;

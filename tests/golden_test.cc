@@ -1,9 +1,11 @@
 // Whole runs on the embedded dumps against the figures of tests/golden, which come from an independent implementation
 // in NumPy and SciPy, and for `python-compat` from the Python toolkit itself.
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <stop_token>
 
@@ -52,12 +54,45 @@ void expect_pooled_figures(const RunResult& result, const RunConfig& config, con
                       "head_component_weights.csv");
 }
 
+std::vector<std::string> head_fields(const HeadId& head) {
+  return {std::to_string(head.layer), std::to_string(head.q_head), std::to_string(head.k_head)};
+}
+
+std::string field(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
+
+void expect_exact_times(std::span<const HeadResult> results, const CsvTable& golden) {
+  CsvTable times{golden.columns, {}};
+  for (const HeadResult& result : results) {
+    for (const TimePoint& time : result.times) {
+      if (time.n_triples == 0) continue;
+      std::vector<std::string>& row = times.rows.emplace_back(head_fields(result.head));
+      row.insert(row.end(), {std::to_string(time.query_bucket), field(time.position), field(time.exact),
+                             field(time.exact_error), std::to_string(time.n_triples)});
+    }
+  }
+  expect_same_figures(times, golden, "head_time_exact.csv");
+}
+
+void expect_exact_groups(std::span<const HeadResult> results, const CsvTable& golden) {
+  CsvTable groups{golden.columns, {}};
+  for (const HeadResult& result : results) {
+    EXPECT_EQ(result.plasticity.without_group.size(), result.exact->without_group.size());
+    for (std::size_t group = 0; group < result.exact->without_group.size(); ++group) {
+      std::vector<std::string>& row = groups.rows.emplace_back(head_fields(result.head));
+      row.insert(row.end(), {std::to_string(group), field(result.exact->without_group[group])});
+    }
+  }
+  expect_same_figures(groups, golden, "head_groups_exact.csv");
+}
+
 void expect_exact_figures(const RunResult& result, const RunConfig& config, const fs::path& folder) {
   const CsvTable golden = read_csv(folder / "head_exact.csv");
   expect_same_figures(columns_of(parse_csv(head_metrics_csv(result.results, config)), golden), golden,
                       "head_metrics.csv");
   expect_same_figures(parse_csv(distance_csv(result.results)), read_csv(folder / "head_distance_plasticity.csv"),
                       "head_distance_plasticity.csv");
+  expect_exact_times(result.results, read_csv(folder / "head_time_exact.csv"));
+  expect_exact_groups(result.results, read_csv(folder / "head_groups_exact.csv"));
 }
 
 // results/ holds what `make sample-results` wrote; a change of the figures must come with new sample results.

@@ -154,7 +154,7 @@ std::string component_csv(std::span<const HeadResult> results, const RunConfig& 
 std::string time_csv(std::span<const HeadResult> results) {
   Table table("layer,q_head,k_head,q_bucket,position,plasticity,n_pairs,n_queries");
   for (const HeadResult& result : results) {
-    for (const TimePoint& time : result.plasticity.times) {
+    for (const TimePoint& time : result.times) {
       table.begin(result.head)
           .add(time.query_bucket)
           .add(time.position)

@@ -49,7 +49,7 @@ HeadResult some_result() {
   result.component_weight = {1, 0};
   result.plasticity.overall = 0.625;
   result.plasticity.cells = {{1, 0, 0.7, 256}, {2, 0, nan, 0}, {2, 1, 1e-300, 3}};
-  result.plasticity.times = {{1, 191.5, 0.7, 256, 40}, {2, 320, nan, 0, 41}};
+  result.times = {{1, 191.5, 0.7, 256, 40}, {2, 320, nan, 0, 41}};
   result.plasticity_error = 0.0078125;
   return result;
 }

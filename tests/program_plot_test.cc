@@ -232,7 +232,7 @@ TEST_F(ProgramPlot, ConfigurationsInTheTreeAreRead) {
                                  {.folder = here_.path(), .environment = {}, .out = {}, .err = {}});
     // Their tables are named as from the project's folder, which this is not.
     EXPECT_EQ(outcome.code, 3) << name << ": " << outcome.err;
-    EXPECT_TRUE(last_line(outcome.err).ends_with(": there is no such file")) << outcome.err;
+    EXPECT_TRUE(last_line(outcome.err).ends_with(": there is no such file or folder")) << outcome.err;
     if (name.starts_with("smollm2-135m-")) {
       fs::create_directories(here_ / "results");
       fs::copy(results, here_ / "results/smollm2-135m", fs::copy_options::recursive);
@@ -293,7 +293,7 @@ TEST_F(ProgramPlot, UnusableTablesAreThree) {
     write_bytes(here_ / "t.csv", text);
     return complaint({"heatmap", "--bucket_csv", "t.csv"}, 3);
   };
-  EXPECT_EQ(complaint({"heads", "--metrics", "none.csv"}, 3), "none.csv: there is no such file");
+  EXPECT_EQ(complaint({"heads", "--metrics", "none.csv"}, 3), "none.csv: there is no such file or folder");
   EXPECT_EQ(refused(""), "t.csv: is empty; a table with a header is needed");
   EXPECT_EQ(refused("q_bucket,k_bucket,plasticity\n"), "t.csv: has no value of plasticity to draw");
   EXPECT_EQ(refused("q_bucket,k_bucket,value\n1,0,1\n"),

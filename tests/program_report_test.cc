@@ -74,7 +74,7 @@ TEST_F(ProgramReport, WrongUseIsTwo) {
 }
 
 TEST_F(ProgramReport, UnusableInputIsThree) {
-  EXPECT_EQ(complaint({"none"}, 3), "none: there is no such folder");
+  EXPECT_EQ(complaint({"none"}, 3), "none: there is no such file or folder");
   fs::create_directory(here_ / "empty");
   EXPECT_TRUE(complaint({"empty"}, 3).starts_with("empty: holds no head_metrics.csv; "));
   EXPECT_EQ(complaint({sample, "--output", "x.html", "--labels", "none.csv"}, 3), "none.csv: there is no such file");

@@ -94,14 +94,14 @@ void apply_python_compat(RunConfig& config, const GivenFields& given) {
              fmt::format("{} contradicts compat python ({}), which means {}", value, compat.where, required.value));
     }
   }
-  for (const std::string_view field : {"time_csv", "distance_csv"}) {
-    if (const Given* setting = find_given(given, field)) {
+  for (const ResultTable& table : result_tables()) {
+    if (table.in_python_compat) continue;
+    if (const Given* setting = find_given(given, table.field)) {
       refuse(setting->place, fmt::format("contradicts compat python ({}), which has no such file", compat.where));
     }
+    config.tables[table.id].clear();
   }
   config.analysis.constant_component_fits = true;
-  config.time_csv.clear();
-  config.distance_csv.clear();
 }
 
 void check_head_groups(const RunConfig& config, const GivenFields& given) {
@@ -138,9 +138,9 @@ void check_explicit_selection(const RunConfig& config, const GivenFields& given)
 void move_outputs(RunConfig& config) {
   if (!config.output_dir) return;
   const std::filesystem::path folder = *config.output_dir;
-  for (std::string* file :
-       {&config.output_csv, &config.bucket_csv, &config.component_csv, &config.time_csv, &config.distance_csv}) {
-    if (!file->empty()) *file = (folder / *file).string();
+  for (const ResultTable& table : result_tables()) {
+    std::string& file = config.tables[table.id];
+    if (!file.empty()) file = (folder / file).string();
   }
 }
 
@@ -163,9 +163,8 @@ void refuse_shared_output(const Output& first, const Output& second, const Given
 }
 
 void check_outputs_differ(const RunConfig& config, const GivenFields& given) {
-  const std::array outputs{Output{"run.json", run_json_path(config)}, Output{"output_csv", config.output_csv},
-                           Output{"bucket_csv", config.bucket_csv},   Output{"component_csv", config.component_csv},
-                           Output{"time_csv", config.time_csv},       Output{"distance_csv", config.distance_csv}};
+  std::vector<Output> outputs{{"run.json", run_json_path(config)}};
+  for (const ResultTable& table : result_tables()) outputs.push_back({table.field, config.tables[table.id]});
   std::map<std::filesystem::path, const Output*> taken;
   for (const Output& output : outputs) {
     if (output.file.empty()) continue;
@@ -213,7 +212,7 @@ void check_selection(const RunConfig& config, int num_layers, int num_q_heads) {
 }
 
 std::string run_json_path(const RunConfig& config) {
-  return std::filesystem::path(config.output_csv).replace_filename("run.json").string();
+  return std::filesystem::path(config.tables[TableId::metrics]).replace_filename("run.json").string();
 }
 
 }  // namespace attention_plasticity

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "attention_plasticity/analysis/options.h"
+#include "attention_plasticity/results/schema.h"
 #include "attention_plasticity/rotary/rotation.h"
 
 namespace attention_plasticity {
@@ -17,6 +19,21 @@ enum class Compat { none, python };
 /// Where the rotation of position-exact plasticity comes from: the `rope_*` settings, else `rope_config`, else a
 /// config.json in the dump; or there is none, R = I.
 enum class Rope { automatic, none };
+
+/// Where a run's tables go. A path is empty where `compat: python` does not write the table.
+class TablePaths {
+ public:
+  /// The usual names.
+  TablePaths() {
+    for (const ResultTable& table : result_tables()) (*this)[table.id] = table.file;
+  }
+  std::string& operator[](TableId table) { return paths_[static_cast<std::size_t>(table)]; }
+  const std::string& operator[](TableId table) const { return paths_[static_cast<std::size_t>(table)]; }
+  bool operator==(const TablePaths&) const = default;
+
+ private:
+  std::array<std::string, table_count> paths_;
+};
 
 /// A run as resolved from a YAML file and flags. Field by field in docs/configuration.md.
 struct RunConfig {
@@ -48,11 +65,7 @@ struct RunConfig {
 
   // The output, `output_dir` applied
   std::optional<std::string> output_dir;
-  std::string output_csv = "head_metrics.csv";
-  std::string bucket_csv = "head_bucket_plasticity.csv";
-  std::string component_csv = "head_component_weights.csv";
-  std::string time_csv = "head_time_plasticity.csv";          ///< empty with compat python, which has no such file
-  std::string distance_csv = "head_distance_plasticity.csv";  ///< likewise
+  TablePaths tables;
 
   // The machine
   std::optional<int> max_workers;             ///< none: one per core the process may use

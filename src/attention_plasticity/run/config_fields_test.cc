@@ -149,7 +149,7 @@ TEST(ExampleConfigs, DescribeTheirModels) {
   EXPECT_EQ(smollm.num_layers, 30);
   EXPECT_EQ(smollm.num_q_heads, 9);
   EXPECT_EQ(smollm.num_k_heads, 3);
-  EXPECT_EQ(smollm.output_csv, "out/smollm2-135m/head_metrics.csv");
+  EXPECT_EQ(smollm.tables[TableId::metrics], "out/smollm2-135m/head_metrics.csv");
   for (const char* name : {"qwen3-8b", "qwen3-8b-yarn4x"}) {
     EXPECT_EQ(config(name).num_layers, 36);
     EXPECT_EQ(config(name).num_q_heads, 32);

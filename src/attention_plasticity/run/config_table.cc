@@ -211,10 +211,12 @@ std::string below_output_dir(const std::string& file, const std::optional<std::s
   return below ? file.substr(folder.size()) : file;
 }
 
-FieldRule output_field(Row row, std::string RunConfig::* member) {
-  FieldRule rule = field<RunConfig, std::string>(std::move(row), FieldType::text, "text", member, output_file);
-  rule.get = [member](const RunConfig& config) {
-    const std::string& file = config.*member;
+FieldRule output_field(Row row, TableId table) {
+  FieldRule rule = field<RunConfig, std::string>(std::move(row), FieldType::text, "text", &RunConfig::model_dir, output_file);
+  rule.default_text = result_table(table).file;
+  rule.set = [table](RunConfig& config, const std::string& text) { config.tables[table] = output_file(text); };
+  rule.get = [table](const RunConfig& config) {
+    const std::string& file = config.tables[table];
     return file.empty() ? rendered(Kind::null, "null") : rendered(below_output_dir(file, config.output_dir));
   };
   return rule;
@@ -302,16 +304,9 @@ void append_rotation_fields(std::vector<FieldRule>& rules) {
 void append_output_fields(std::vector<FieldRule>& rules) {
   rules.push_back(
       text_field({"output_dir", "none", "Folder for the outputs that have relative paths."}, &RunConfig::output_dir));
-  rules.push_back(
-      output_field({"output_csv", "", "One row per head; run.json goes beside it."}, &RunConfig::output_csv));
-  rules.push_back(
-      output_field({"bucket_csv", "", "One row per head, query bucket and key bucket."}, &RunConfig::bucket_csv));
-  rules.push_back(output_field({"component_csv", "", "One row per head and component."}, &RunConfig::component_csv));
-  rules.push_back(output_field({"time_csv", "", "One row per head and query bucket; not with compat python."},
-                               &RunConfig::time_csv));
-  rules.push_back(
-      output_field({"distance_csv", "", "One row per head and pair of key distances; not with compat python."},
-                   &RunConfig::distance_csv));
+  for (const ResultTable& table : result_tables()) {
+    rules.push_back(output_field({std::string(table.field), "", std::string(table.meaning)}, table.id));
+  }
   rules.push_back(count_field({"max_workers", "null",
                                "Heads analysed at a time; null: one per core the process may "
                                "use."},

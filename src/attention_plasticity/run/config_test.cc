@@ -43,7 +43,7 @@ TEST(ResolveConfig, GivesTheDefaultsWithoutSettings) {
   EXPECT_EQ(config.download_max_workers, 8);
   EXPECT_EQ(config.analysis.max_tokens_per_head, 50000U);
   EXPECT_EQ(config.analysis.method, Method::positional);
-  EXPECT_EQ(config.output_csv, "head_metrics.csv");
+  EXPECT_EQ(config.tables[TableId::metrics], "head_metrics.csv");
   EXPECT_EQ(config.max_workers, std::nullopt);
   EXPECT_EQ(config.layers, std::nullopt);
   EXPECT_FALSE(config.analysis.constant_component_fits);
@@ -66,7 +66,7 @@ TEST(ResolveConfig, UnsetsWithNull) {
             256U);
   EXPECT_EQ(resolved("layers: 3\n", {{"--layers", "null"}}).layers, std::nullopt);
   EXPECT_EQ(resolved("seed: 5\nlayers: ~\nmodel_dir:\n").model_dir, "");
-  EXPECT_EQ(resolved("output_csv: null\n").output_csv, "head_metrics.csv");
+  EXPECT_EQ(resolved("output_csv: null\n").tables[TableId::metrics], "head_metrics.csv");
 }
 
 TEST(ResolveConfig, TakesNullAndZeroTokensForAllRows) {
@@ -306,8 +306,8 @@ TEST(PythonCompat, SetsWhatTheToolkitDoes) {
   EXPECT_EQ(config.analysis.sliding_window_unit, WindowUnit::buckets);
   EXPECT_FALSE(config.analysis.standard_errors);
   EXPECT_TRUE(config.analysis.constant_component_fits);
-  EXPECT_EQ(config.time_csv, "");
-  EXPECT_EQ(config.distance_csv, "");
+  EXPECT_EQ(config.tables[TableId::time], "");
+  EXPECT_EQ(config.tables[TableId::distance], "");
   EXPECT_EQ(config.analysis.num_triples, 0U);
 }
 
@@ -339,14 +339,14 @@ TEST(PythonCompat, TakesEqualAndUnsetFields) {
 
 TEST(Outputs, MoveBelowTheOutputFolderWhereRelative) {
   const RunConfig config = resolved("output_dir: out/x\nbucket_csv: /tmp/b.csv\ncomponent_csv: sub/c.csv\n");
-  EXPECT_EQ(config.output_csv, "out/x/head_metrics.csv");
-  EXPECT_EQ(config.bucket_csv, "/tmp/b.csv");
-  EXPECT_EQ(config.component_csv, "out/x/sub/c.csv");
-  EXPECT_EQ(config.time_csv, "out/x/head_time_plasticity.csv");
-  EXPECT_EQ(config.distance_csv, "out/x/head_distance_plasticity.csv");
+  EXPECT_EQ(config.tables[TableId::metrics], "out/x/head_metrics.csv");
+  EXPECT_EQ(config.tables[TableId::buckets], "/tmp/b.csv");
+  EXPECT_EQ(config.tables[TableId::components], "out/x/sub/c.csv");
+  EXPECT_EQ(config.tables[TableId::time], "out/x/head_time_plasticity.csv");
+  EXPECT_EQ(config.tables[TableId::distance], "out/x/head_distance_plasticity.csv");
   EXPECT_EQ(run_json_path(config), "out/x/run.json");
   EXPECT_EQ(run_json_path(RunConfig{}), "run.json");
-  EXPECT_EQ(resolved("output_dir: out/\n").output_csv, "out/head_metrics.csv");
+  EXPECT_EQ(resolved("output_dir: out/\n").tables[TableId::metrics], "out/head_metrics.csv");
 }
 
 TEST(Outputs, RefuseToShareAPath) {

@@ -24,7 +24,7 @@ std::vector<std::string> result_paths(const RunPlan& plan, const RunConfig& conf
   run.exact = plan.rotation.has_value();
   std::vector<std::string> paths;
   for (const ResultTable& table : result_tables()) {
-    if (is_written(table, run)) paths.push_back(table_path(config, table.id));
+    if (is_written(table, run)) paths.push_back(config.tables[table.id]);
   }
   paths.push_back(run_json_path(config));
   return paths;
@@ -43,7 +43,7 @@ std::vector<std::string> write_results(const RunPlan& plan, const RunConfig& con
     const RunParts parts = run_parts(run.results, config);
     for (const ResultTable& table : result_tables()) {
       if (!is_written(table, parts)) continue;
-      files.push_back(name(table_path(config, table.id)));
+      files.push_back(name(config.tables[table.id]));
       output.stage(files.back(), table_text(table.id, run.results, parts));
     }
   }

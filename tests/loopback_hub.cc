@@ -22,7 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -33,6 +32,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention_plasticity/hub/http_headers.h"
 #include "attention_plasticity/hub/loopback_hub_testing.h"
 
 namespace {
@@ -61,12 +61,9 @@ void add_folder(LoopbackHub& hub, const std::string& repo, const std::string& br
 }
 
 std::size_t parse_number(std::string_view text) {
-  std::size_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || end != text.data() + text.size()) {
-    throw std::runtime_error(fmt::format("'{}' is not a number", text));
-  }
-  return value;
+  const auto number = parse_size(text);
+  if (!number) throw std::runtime_error(fmt::format("'{}' is not a number", text));
+  return *number;
 }
 
 /// NUMBER[xTIMES][@PART]

@@ -1,8 +1,10 @@
 #include "attention_plasticity/hub/http_headers.h"
 
+#include <curl/curl.h>
+
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <ctime>
 #include <limits>
 #include <utility>
 
@@ -138,51 +140,13 @@ bool names_next(std::string_view relations) {
   return false;
 }
 
-// The number in `digits` characters from `offset` on; the text is long enough.
-std::optional<unsigned> number_at(std::string_view text, std::size_t offset, std::size_t digits) {
-  const auto number = exact_number(text.substr(offset, digits));
-  return number ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;
-}
-
-// Which of the names, of three letters each, stands at `offset`.
-template <std::size_t count>
-std::optional<unsigned> name_at(std::string_view text, std::size_t offset,
-                                const std::array<std::string_view, count>& names) {
-  const auto found = std::ranges::find(names, text.substr(offset, 3));
-  return found == names.end() ? std::nullopt : std::optional(static_cast<unsigned>(found - names.begin()));
-}
-
-// `Wed, 21 Oct 2015 07:28:00 GMT` (RFC 9110, section 5.6.7); its obsolete forms are not read.
-std::optional<std::chrono::sys_seconds> parse_date(std::string_view text) {
-  using std::string_view_literals::operator""sv;
-  static constexpr std::array weekdays{"Mon"sv, "Tue"sv, "Wed"sv, "Thu"sv, "Fri"sv, "Sat"sv, "Sun"sv};
-  static constexpr std::array months{"Jan"sv, "Feb"sv, "Mar"sv, "Apr"sv, "May"sv, "Jun"sv,
-                                     "Jul"sv, "Aug"sv, "Sep"sv, "Oct"sv, "Nov"sv, "Dec"sv};
-  constexpr std::string_view shape = "???, ?? ??? ???? ??:??:?? GMT";
-  const auto fits = [](char given, char expected) { return expected == '?' || given == expected; };
-  if (!std::equal(text.begin(), text.end(), shape.begin(), shape.end(), fits)) return std::nullopt;
-  if (!name_at(text, 0, weekdays)) return std::nullopt;
-  const auto day = number_at(text, 5, 2);
-  const auto month = name_at(text, 8, months);
-  const auto year = number_at(text, 12, 4);
-  const auto hour = number_at(text, 17, 2);
-  const auto minute = number_at(text, 20, 2);
-  const auto second = number_at(text, 23, 2);
-  if (!day || !month || !year || !hour || !minute || !second) return std::nullopt;
-  if (*hour > 23 || *minute > 59 || *second > 60) return std::nullopt;  // 60: a leap second
-  const std::chrono::year_month_day date{std::chrono::year{static_cast<int>(*year)}, std::chrono::month{*month + 1},
-                                         std::chrono::day{*day}};
-  if (!date.ok()) return std::nullopt;
-  return std::chrono::sys_days{date} + std::chrono::hours{*hour} + std::chrono::minutes{*minute} + seconds{*second};
-}
-
 std::optional<seconds> parse_retry_after(std::string_view header, std::chrono::system_clock::time_point now) {
   const std::string_view text = trimmed_text(header);
   if (const auto wait = parse_digits(text)) return clamped_wait(wait->value);
-  const auto date = parse_date(text);
-  if (!date) return std::nullopt;
-  // Whole seconds: in the clock's nanoseconds the year 9999 is beyond 64 bits.
-  const seconds wait = *date - std::chrono::floor<seconds>(now);
+  const std::time_t date = curl_getdate(std::string(text).c_str(), nullptr);
+  if (date == -1) return std::nullopt;
+  // Whole seconds: the year 9999 in the clock's nanoseconds does not fit into 64 bits.
+  const seconds wait = seconds{date} - std::chrono::floor<seconds>(now).time_since_epoch();
   return std::clamp(wait, seconds{0}, longest_asked_wait);
 }
 

@@ -21,7 +21,6 @@ using std::chrono::seconds;
 
 constexpr int most_redirects = 10;
 constexpr int most_unanswered = 3;  // a Hub that is busy says so; one that says nothing is not worth a long wait
-constexpr std::size_t largest_api_answer = 64U << 20U;
 constexpr milliseconds longest_pause{30'000};
 constexpr seconds longest_wait_granted{600};  // the Hub counts requests over five minutes
 
@@ -92,7 +91,7 @@ HubClient::HubClient(const HubSettings& settings, std::string repo)
     : settings_(settings), repo_(std::move(repo)), connection_(settings) {}
 
 std::string HubClient::api_url(const std::string& rest) const {
-  return fmt::format("{}/api/datasets/{}/{}", settings_.endpoint, percent_encoded(repo_, Slashes::part_folders), rest);
+  return fmt::format("{}/api/datasets/{}/{}", settings_.endpoint, percent_encoded(repo_, Slashes::keep), rest);
 }
 
 HubQuestion HubClient::question(const std::string& revision, const std::string& file) const {
@@ -125,8 +124,9 @@ std::string HubClient::api_answer(const std::string& url, const HubQuestion& que
     std::string body;
     FailedAttempt failed;
     const BodySink keep = [&](const HttpResponse&, std::string_view bytes) {
-      if (body.size() + bytes.size() > largest_api_answer) {
-        throw Error(ErrorKind::network, fmt::format("{} answers without end", url_host(url)));
+      if (body.size() + bytes.size() > longest_answer) {
+        throw Error(ErrorKind::network,
+                    fmt::format("the answer of {} is longer than {}", url_host(url), size_text(longest_answer)));
       }
       body += bytes;
     };
@@ -150,7 +150,7 @@ std::string HubClient::api_answer(const std::string& url, const HubQuestion& que
 
 RevisionInfo HubClient::revision(const std::string& revision, int attempts, const std::stop_token& stop) {
   HttpHeaders headers;
-  const std::string url = api_url(fmt::format("revision/{}", percent_encoded(revision, Slashes::encoded)));
+  const std::string url = api_url(fmt::format("revision/{}", percent_encoded(revision, Slashes::encode)));
   return parse_revision_info(api_answer(url, question(revision), attempts, headers, stop));
 }
 
@@ -182,8 +182,8 @@ std::optional<FailedAttempt> HubClient::try_file(const std::string& commit, cons
                                                  std::uint64_t first_byte, const BodySink& body,
                                                  const std::stop_token& stop) {
   const std::string url =
-      fmt::format("{}/datasets/{}/resolve/{}/{}", settings_.endpoint, percent_encoded(repo_, Slashes::part_folders),
-                  commit, percent_encoded(file.path, Slashes::part_folders));
+      fmt::format("{}/datasets/{}/resolve/{}/{}", settings_.endpoint, percent_encoded(repo_, Slashes::keep), commit,
+                  percent_encoded(file.path, Slashes::keep));
   const auto offset = first_byte > 0 ? std::optional(first_byte) : std::nullopt;
   try {
     const BodySink of_success = [&](const HttpResponse& head, std::string_view bytes) {

@@ -18,10 +18,6 @@ using nlohmann::json;
 // Where the Hub cuts the list of files that comes with a revision: one of this length may be whole or not.
 constexpr std::size_t most_siblings = 50'000;
 
-// Far above any answer of the Hub. Parsed, text takes some twenty times its size, so that without a bound an answer
-// could fill the memory.
-constexpr std::size_t longest_answer = std::size_t{32} << 20;
-
 // Reads one kind of answer; messages call it by its name.
 class AnswerReader {
  public:

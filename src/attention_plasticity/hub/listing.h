@@ -1,11 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace attention_plasticity {
+
+/// The longest answer of the Hub's API that is accepted, in bytes; the Hub's own are far shorter. Parsed JSON takes
+/// some twenty times the memory of its text, so that an answer of any length could fill the memory.
+inline constexpr std::size_t longest_answer = std::size_t{32} << 20U;
 
 /// A file of a repository at one commit.
 struct RepoFile {

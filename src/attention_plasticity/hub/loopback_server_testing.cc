@@ -11,12 +11,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
 
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/hub/http_headers.h"
 
 namespace attention_plasticity {
 namespace {
@@ -138,11 +137,7 @@ std::optional<LoopbackRequest> parse_request(std::string_view head) {
 
 std::size_t request_body_size(const LoopbackRequest& request) {
   const auto length = request.headers.find("content-length");
-  std::size_t size = 0;
-  if (length != request.headers.end()) {
-    std::from_chars(length->second.data(), length->second.data() + length->second.size(), size);
-  }
-  return size;
+  return length == request.headers.end() ? 0 : parse_size(length->second).value_or(0);
 }
 
 std::string head_of(const LoopbackAnswer& answer) {

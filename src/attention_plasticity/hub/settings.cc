@@ -11,6 +11,7 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/hub/url.h"
 
 namespace attention_plasticity {
 namespace {
@@ -116,12 +117,10 @@ std::string endpoint(std::string address) {
   while (address.size() > scheme.size() && address.ends_with('/')) address.pop_back();
   const auto is_foreign = [](char c) { return c <= ' ' || c > '~' || c == '\\' || c == '?' || c == '#'; };
   if (std::ranges::any_of(address, is_foreign)) refuse("holds a character that has no place there");
-  const std::string_view after_scheme = std::string_view(address).substr(scheme.size());
-  const std::string_view authority = after_scheme.substr(0, after_scheme.find('/'));
-  if (authority.find('@') != std::string_view::npos) {
-    refuse("holds a name or a password, which belong in HF_TOKEN or nowhere");
-  }
-  if (authority.empty() || authority.front() == ':') refuse("names no host");
+  const auto parts = url_parts(address);
+  // libcurl takes https:///x for https://x.
+  if (!parts || address[scheme.size()] == '/') refuse("has no host, or a port that is not a number up to 65535");
+  if (parts->has_credentials) refuse("holds a user name or a password; a token belongs in HF_TOKEN");
   return address;
 }
 

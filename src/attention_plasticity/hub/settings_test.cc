@@ -125,9 +125,10 @@ TEST(HubEndpoint, LosesItsSlashes) {
 }
 
 TEST(HubEndpoint, IsAnAddressOfTheWebWithAHost) {
-  for (const char* address : {"huggingface.co", "ftp://host", "file:///etc", "https:", "https:/host", "https://",
-                              "https:///", "https:///x", "http://:80", "https://ho st", "https://host\n",
-                              "https://host?x", "https://host#x", "https://good\\x", "https://h\xc3\xb6st", "/"}) {
+  for (const char* address :
+       {"huggingface.co", "ftp://host", "file:///etc", "https:", "https:/host", "https://", "https:///", "https:///x",
+        "http://:80", "https://host:x", "https://host:70000", "https://ho st", "https://host\n", "https://host?x",
+        "https://host#x", "https://good\\x", "https://h\xc3\xb6st", "/"}) {
     EXPECT_TRUE(holds(usage_error({{"HF_ENDPOINT", address}}), "HF_ENDPOINT")) << address;
   }
 }

@@ -91,6 +91,11 @@ TEST(PackedBlocks, Base64IsPadded) {
   EXPECT_EQ(base64("foo"), "Zm9v");
   EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
   EXPECT_EQ(base64("\xff\xfe"), "//4=");
+  // More than is encoded in one piece.
+  const std::string letters = base64(std::string((std::size_t{3} << 20U) + 1, 'f'));
+  EXPECT_EQ(letters.size(), (std::size_t{4} << 20U) + 4);
+  EXPECT_EQ(letters.find_first_not_of("Zm"), letters.size() - 3);
+  EXPECT_TRUE(letters.ends_with("ZmZmZg=="));
 }
 
 }  // namespace

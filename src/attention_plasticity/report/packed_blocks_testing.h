@@ -1,5 +1,6 @@
 #pragma once
 
+#include <openssl/evp.h>
 #include <zlib.h>
 
 #include <cstddef>
@@ -12,17 +13,11 @@ namespace attention_plasticity {
 
 /// For tests: what PackedBlocks::compressed_text() was made of, read as the page does.
 inline std::string unpacked_bytes(std::string_view text) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string packed;
-  unsigned group = 0;
-  unsigned bits = 0;
-  for (const char c : text.substr(0, text.find('='))) {
-    group = (group << 6U) | static_cast<unsigned>(digits.find(c));
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    packed += static_cast<char>((group >> bits) & 255U);
-  }
+  std::string packed(text.size() / 4 * 3, '\0');
+  const int size_with_padding =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(packed.data()),
+                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  if (size_with_padding < 0) throw std::runtime_error("this is not base64");
   for (uLongf size = 1 << 16;; size *= 2) {
     std::string bytes(size, '\0');
     uLongf used = size;

@@ -45,7 +45,7 @@ std::set<std::string> complete() {
 }
 
 std::set<std::string> partial() {
-  return {"head_metrics.partial.csv", "head_bucket_plasticity.partial.csv", "head_component_weights.partial.csv",
+  return {"head_groups.partial.csv", "head_metrics.partial.csv", "head_bucket_plasticity.partial.csv", "head_component_weights.partial.csv",
           "head_time_plasticity.partial.csv", "run.partial.json"};
 }
 

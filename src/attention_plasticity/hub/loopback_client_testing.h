@@ -49,8 +49,8 @@ class LoopbackClient {
   static std::size_t take_header(char* bytes, std::size_t size, std::size_t count, void* seen) {
     const std::string line(bytes, size * count);
     if (const auto colon = line.find(": "); colon != std::string::npos) {
-      static_cast<SeenAnswer*>(seen)->headers[lower_case(line.substr(0, colon))] =
-          line.substr(colon + 2, line.find("\r\n") - colon - 2);
+      const std::string name = lower_case(line.substr(0, colon));
+      static_cast<SeenAnswer*>(seen)->headers[name] = line.substr(colon + 2, line.find("\r\n") - colon - 2);
     }
     return size * count;
   }

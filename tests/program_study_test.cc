@@ -242,8 +242,8 @@ TEST_F(ProgramPlan, WrongUseIsTwo) {
 
 TEST_F(ProgramPlan, PooledMetricsAreRefusedWithWhatTheyLack) {
   EXPECT_TRUE(complaint({"plan", "--metrics", positional, "--keep", "0.5"}, 3)
-                  .ends_with("has no ap_exact, which needs the model's rotation when the dump is analysed; --column "
-                             "plans by another"));
+                  .ends_with("has no ap_exact, which is measured only when the model's rotation is known; choose "
+                             "another column with --column"));
 }
 
 TEST_F(ProgramPlan, OutputThatCannotBeWrittenIsSixAndLeavesTheOldPlan) {

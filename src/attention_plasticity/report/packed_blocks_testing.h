@@ -10,7 +10,7 @@
 
 namespace attention_plasticity {
 
-/// For tests: what PackedBlocks::compressed_text() was made of, read as the page does.
+/// For tests: the bytes behind PackedBlocks::compressed_text(), unpacked as the page does.
 inline std::string unpacked_bytes(std::string_view text) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string packed;
@@ -29,7 +29,7 @@ inline std::string unpacked_bytes(std::string_view text) {
     const int result = uncompress(reinterpret_cast<Bytef*>(bytes.data()), &used,
                                   reinterpret_cast<const Bytef*>(packed.data()), static_cast<uLong>(packed.size()));
     if (result == Z_OK) return bytes.substr(0, used);
-    if (result != Z_BUF_ERROR || size > (1U << 28U)) throw std::runtime_error("these are no packed blocks");
+    if (result != Z_BUF_ERROR || size > (1U << 28U)) throw std::runtime_error("these are not packed blocks");
   }
 }
 

@@ -19,7 +19,8 @@ constexpr double largest_code = 65534;
 constexpr std::uint16_t nan_code = 65535;
 constexpr std::size_t alignment = 8;
 
-// OpenSSL counts bytes in an int. A multiple of 3, so that only the last chunk is padded.
+// OpenSSL counts bytes in an int, so long input is encoded in chunks. The size is a multiple of 3: only the last chunk
+// is padded.
 constexpr std::size_t base64_chunk = std::size_t{3} << 20U;
 
 }  // namespace

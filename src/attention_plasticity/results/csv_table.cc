@@ -23,7 +23,7 @@ bool says_nan(std::string_view text) {
   return std::ranges::equal(text, nan, {}, [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
 }
 
-// One record after another. A line break ends a record unless it stands between quotes.
+// Reads one record after another. A line break ends a record unless it is inside quotes.
 class CsvReader {
  public:
   CsvReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
@@ -138,7 +138,7 @@ double CsvTable::number(std::size_t row, std::size_t column) const {
 
 int CsvTable::index(std::size_t row, std::size_t column) const {
   const std::optional<double> value = finite_number(rows[row][column]);
-  // 3.0 is an index too: pandas writes a column of whole numbers so, once one of them was missing.
+  // 3.0 is an index too: pandas writes whole numbers like this when one of the column is missing.
   if (!value || *value < 0 || *value > max_index || *value != std::floor(*value)) {
     refuse_field(*this, row, column, fmt::format("a whole number from 0 to {}", max_index));
   }

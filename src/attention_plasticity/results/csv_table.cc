@@ -138,7 +138,7 @@ double CsvTable::number(std::size_t row, std::size_t column) const {
 
 int CsvTable::index(std::size_t row, std::size_t column) const {
   const std::optional<double> value = finite_number(rows[row][column]);
-  // 3.0 is an index too: pandas writes whole numbers like this when one of the column is missing.
+  // 3.0 is an index too: pandas writes whole numbers like this when a value of the column is missing.
   if (!value || *value < 0 || *value > max_index || *value != std::floor(*value)) {
     refuse_field(*this, row, column, fmt::format("a whole number from 0 to {}", max_index));
   }

@@ -1,5 +1,5 @@
-// Whole runs on the embedded dumps against the figures of tests/golden, which come from an independent implementation
-// in NumPy and SciPy, and for `python-compat` from the Python toolkit itself.
+// Compares whole runs on the embedded dumps with the figures of tests/golden. These come from an independent
+// implementation in NumPy and SciPy, and for `python-compat` from the Python toolkit itself.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 const fs::path source = AP_SOURCE_DIR;
 
 struct GoldenCase {
-  const char* name;  // of the folder below tests/golden/minidoc-qwen3
+  const char* name;  // name of the folder below tests/golden/minidoc-qwen3
   std::vector<Setting> settings;
 };
 
@@ -30,7 +30,7 @@ RunResult run(const RunConfig& config) {
   return run_analysis(make_plan(config), config, 2, silent, std::stop_token());
 }
 
-// The columns that `other` has.
+// The columns of `table` that `other` has.
 CsvTable columns_of(const CsvTable& table, const CsvTable& other) {
   CsvTable part;
   part.columns = other.columns;
@@ -64,7 +64,7 @@ void expect_exact_figures(const RunResult& result, const RunConfig& config, cons
   }
 }
 
-// results/ holds what `make sample-results` wrote; a change of the figures must come with new sample results.
+// results/ holds what `make sample-results` wrote. A change of the figures needs new sample results.
 void expect_sample_results(const RunResult& result, const RunConfig& config, const fs::path& folder) {
   const auto same = [&](const std::string& text, const char* file) {
     expect_same_figures(parse_csv(text), read_csv(folder / file), file);
@@ -76,7 +76,7 @@ void expect_sample_results(const RunResult& result, const RunConfig& config, con
   same(table_text(TableId::distance, result.results, config), "head_distance_plasticity.csv");
 }
 
-// With no settings a run holds both: the positional figures and those of position-exact plasticity.
+// A run without settings gives both the positional figures and those of position-exact plasticity.
 class DefaultRun : public testing::TestWithParam<std::string> {};
 
 TEST_P(DefaultRun, HoldsTheGoldenFigures) {
@@ -93,7 +93,7 @@ TEST_P(DefaultRun, HoldsTheGoldenFigures) {
 INSTANTIATE_TEST_SUITE_P(Runs, DefaultRun, testing::Values("minidoc-qwen3", "smollm2-135m"),
                          [](const auto& test) { return test.param.substr(0, test.param.find('-')); });
 
-// The figures do not hang on the vectors of the machine that the tests run on.
+// The figures must not depend on the vector instructions of the machine that runs the tests.
 TEST(EveryInstructionSet, HoldsTheGoldenFigures) {
   const RunConfig config = resolve_config(
       std::vector<Setting>{{"dataset_local_root", (source / "examples/minidoc-qwen3").string(), "test"}});
@@ -105,7 +105,7 @@ TEST(EveryInstructionSet, HoldsTheGoldenFigures) {
   });
 }
 
-// Other settings, all on minidoc-qwen3 and without position-exact plasticity, which takes most of the time.
+// Other settings. All run on minidoc-qwen3 and without position-exact plasticity, which takes most of the time.
 class Golden : public testing::TestWithParam<GoldenCase> {};
 
 TEST_P(Golden, FiguresHold) {

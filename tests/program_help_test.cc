@@ -1,4 +1,4 @@
-// What the program says of itself, and to those who mistype.
+// What the program says about itself, and how it answers typing errors.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ class ProgramHelp : public ProgramTest {
   static void SetUpTestSuite() {}
   static void TearDownTestSuite() {}
 
-  /// The one line that is said of wrong use.
+  /// The one line with which the program refuses wrong use.
   std::string complaint(const std::vector<std::string>& arguments) const {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, 2);

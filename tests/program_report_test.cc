@@ -1,4 +1,4 @@
-// report.
+// The subcommand `report`.
 
 #include <fstream>
 #include <sstream>
@@ -30,7 +30,7 @@ class ProgramReport : public ProgramTest {
     words.insert(words.begin(), "report");
     return run(words);
   }
-  /// The line that is said of a failure with this exit code, without the program's name; nothing is left behind.
+  /// The message of a failure with this exit code, without the program's name. The failure must leave no files behind.
   std::string complaint(const std::vector<std::string>& words, int code) const {
     const auto before = here_.names();
     const Outcome outcome = report(words);
@@ -57,7 +57,7 @@ TEST_F(ProgramReport, WritesOnePageAndNamesItWithItsSize) {
   EXPECT_EQ(page.find("%REPORT_"), std::string::npos);
 }
 
-TEST_F(ProgramReport, StandsInTheFolderOfTheResultsUnlessTold) {
+TEST_F(ProgramReport, IsWrittenToTheFolderOfTheResultsByDefault) {
   fs::copy(python, here_ / "results");
   EXPECT_EQ(report({"results"}).code, 0);
   EXPECT_TRUE(fs::exists(here_ / "results/report.html"));

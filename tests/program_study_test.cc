@@ -1,4 +1,4 @@
-// validate and plan.
+// The subcommands `validate` and `plan`.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -31,7 +31,7 @@ class ProgramStudy : public ProgramTest {
     flags.insert(flags.begin(), "plan");
     return run(flags);
   }
-  /// The line that is said of a failure with this exit code, without the program's name.
+  /// The message of a failure with this exit code, without the program's name.
   std::string complaint(const std::vector<std::string>& words, int code) const {
     const Outcome outcome = run(words);
     EXPECT_EQ(outcome.code, code) << outcome.err;
@@ -51,7 +51,7 @@ std::vector<std::string> with(std::vector<std::string> words, const std::vector<
   return words;
 }
 
-TEST_F(ProgramValidate, TableShowsWhatRealHeadsSay) {
+TEST_F(ProgramValidate, TableShowsTheAgreementOfRealHeads) {
   const Outcome outcome = validate(with({"--metrics", exact, "--labels", labels}, roles));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(is_plain_text(outcome.out));
@@ -172,7 +172,7 @@ TEST_F(ProgramPlan, GoesToStandardOutputAndTheSummaryToStandardError) {
   EXPECT_EQ(first_line(outcome.err), "20 KV heads: 10 full, 10 windowed (64 + 4 tokens)");
 }
 
-TEST_F(ProgramPlan, GoesByTheRunBesideTheMetrics) {
+TEST_F(ProgramPlan, UsesTheRunJsonBesideTheMetrics) {
   fs::create_directory(here_ / "run");
   fs::copy_file(lab_model, here_ / "run" / "head_metrics.csv");
   write_bytes(here_ / "run" / "run.json",
@@ -182,7 +182,7 @@ TEST_F(ProgramPlan, GoesByTheRunBesideTheMetrics) {
                              {"layer": 8, "attention": "sliding", "window": 512.0}]}})");
   const Outcome outcome = plan({"--metrics", "run", "--keep", "0", "--window", "128", "--sinks", "0"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  // Now 14 heads of T and 6 of 512 tokens; planned 14 of 128: at 4,096 tokens 1 - 4864 / 60416.
+  // Now 14 heads hold T tokens and 6 hold 512; as planned, the 14 hold 128. At T = 4,096 this saves 1 - 4864 / 60416.
   EXPECT_EQ(outcome.err,
             "20 KV heads: 0 full, 14 windowed (128 + 0 tokens), 6 sliding as they are\n"
             "cache saved: 91.9% at 4k, 98.9% at 32k, 99.7% at 128k tokens\n");
@@ -242,8 +242,8 @@ TEST_F(ProgramPlan, WrongUseIsTwo) {
 
 TEST_F(ProgramPlan, PooledMetricsAreRefusedWithWhatTheyLack) {
   EXPECT_TRUE(complaint({"plan", "--metrics", positional, "--keep", "0.5"}, 3)
-                  .ends_with("has no ap_exact, which needs the model's rotation when the dump is analysed; --column "
-                             "plans by another"));
+                  .ends_with("has no ap_exact, which is measured only when the model's rotation is known; choose "
+                             "another column with --column"));
 }
 
 TEST_F(ProgramPlan, OutputThatCannotBeWrittenIsSixAndLeavesTheOldPlan) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Feeds the parsers of the Hub's answers with broken ones: tools/fuzz.sh [SECONDS], 600 unless told. Needs clang++-14 with
-# its sanitizers; CLANGXX names another clang++. Starts from fuzz/corpus and leaves it as it is: what is found lies in
-# build/fuzz.
+# Feeds broken answers of the Hub to the parsers: tools/fuzz.sh [SECONDS] (default: 600). Needs clang++-14 with its
+# sanitizers; CLANGXX names another clang++. Starts from fuzz/corpus and does not change it; findings go to
+# build/fuzz/findings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}

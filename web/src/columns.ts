@@ -3,7 +3,7 @@
 import type { ColumnInfo, Dataset } from "./data.ts";
 import type { Choice } from "./dom.ts";
 
-/** What the schema says of a measured column; null for labels and for columns of other programs. */
+/** What the schema says about a measured column; null for labels and for columns of other programs. */
 function info(data: Dataset, column: string): ColumnInfo | null {
   if (data.columns.get(column)?.isLabel) return null;
   return data.schema.metrics.find((known) => known.name === column) ?? null;
@@ -23,7 +23,7 @@ export function columnsWith(data: Dataset, holds: (column: ColumnInfo) => boolea
   return chosen.sort((a, b) => place(a) - place(b)).map((column) => column.name);
 }
 
-/** What a hint tells of a head beside the measure: listed columns of the first topic that are not headlines. */
+/** Further columns in the tooltip of a head: listed columns of the first topic that are not headlines. */
 export function usualFacts(data: Dataset): string[] {
   const { headline, topics } = data.schema;
   return columnsWith(data, ({ name, topic, in_list }) => in_list && topic === topics[0] && !headline.includes(name));
@@ -52,7 +52,7 @@ export function hasColumn(data: Dataset, column: string): boolean {
   return ["layer", "q_head", "k_head"].includes(column) || data.columns.has(column);
 }
 
-/** From the least to the greatest value that is drawn. */
+/** The ends of the colour scale: fixed by the schema, otherwise the least and the greatest value of these heads. */
 export function rangeOf(data: Dataset, column: string, heads: readonly number[]): [number, number] {
   const fixed = info(data, column)?.colors;
   if (fixed) return fixed;
@@ -67,7 +67,7 @@ export function rangeOf(data: Dataset, column: string, heads: readonly number[])
   return low === high ? [low - 0.5, high + 0.5] : [low, high];
 }
 
-/** Columns to choose from: those that say most first. */
+/** Columns to choose from, grouped by topic; labels come after the first topic. */
 export function columnChoices(data: Dataset, withLayer: boolean): Choice[] {
   const names = [...data.columns.keys()].filter((name) => !isError(data, name));
   const group = (name: string) => {
@@ -81,7 +81,7 @@ export function columnChoices(data: Dataset, withLayer: boolean): Choice[] {
   return withLayer ? [{ value: "layer", label: "layer" }, ...choices] : choices;
 }
 
-/** The measure to begin with. */
+/** The measure that the page shows at first. */
 export function mainColumn(data: Dataset): string {
   const headline = data.schema.headline.find((name) => data.columns.has(name));
   return headline ?? columnChoices(data, false)[0]?.value ?? "layer";

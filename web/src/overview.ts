@@ -1,4 +1,4 @@
-// The top of the page: what was run, how it went, and what it says of the model as a whole.
+// The top of the page: what was run, how it went, and the results for the whole model.
 
 import { errorOf } from "./columns.ts";
 import { type Dataset, type Json, member, shortName } from "./data.ts";
@@ -41,7 +41,7 @@ export function statusLine(data: Dataset): HTMLElement {
   return element("ul", { class: "status" }, ...items);
 }
 
-/** Heads that failed, with the reason of each. */
+/** The heads that failed, each with its reason. */
 export function failureList(data: Dataset): HTMLElement | null {
   const failed = failures(data);
   if (failed.length === 0) return null;
@@ -72,7 +72,7 @@ interface Summary {
   above: number;
 }
 
-/** From run.json; without it from the table, where no error is known. */
+/** From run.json; without it from the table, which has no error of the mean. */
 function summaryOf(data: Dataset, column: string): Summary | null {
   const given = member(data.run, "summary", column);
   const values = [...(data.columns.get(column)?.values ?? [])].filter((value) => !Number.isNaN(value));
@@ -98,7 +98,7 @@ function summaryOf(data: Dataset, column: string): Summary | null {
   };
 }
 
-/** How the heads spread over 0 to 1. */
+/** A histogram of the heads' values from 0 to 1. */
 function strip(data: Dataset, column: string): SVGElement {
   const name = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(name, "svg");
@@ -168,13 +168,13 @@ export function summaryCards(data: Dataset): HTMLElement[] {
   for (const name of data.schema.headline) {
     const summary = summaryOf(data, name);
     if (!summary) continue;
-    const title = data.schema.metrics.find((column) => column.name === name)?.title ?? name;
+    const title = data.schema.metrics.find((column) => column.name === name)?.title || name;
     const remark =
       name === best
-        ? `${name}, the one to go by.`
+        ? `${name}, the measure to trust.`
         : cards.length > 0
           ? `${name}, for comparison with earlier work.`
-          : `${name}. There is no ${best} in these results; it needs the model's rotation.`;
+          : `${name}. These results have no ${best}, which is measured only when the model's rotation is known.`;
     cards.push(summaryCard(data, summary, title, remark));
   }
   return cards;
@@ -210,13 +210,14 @@ function facts(data: Dataset): [string, string | null][] {
   const size = number(at("sampling", "bucket_size"));
   const files = at("input", "files");
   const kv = number(at("model", "num_k_heads"));
+  const dim = number(at("model", "head_dim"));
   const wall = number(at("resources", "wall_s"));
   return [
     ["Model", data.model.name],
     [
       "Shape",
       `${data.model.num_layers} layers of ${data.model.num_q_heads} query heads${Number.isFinite(kv) ? ` on ${kv} key heads` : ""}` +
-        (Number.isFinite(number(at("model", "head_dim"))) ? `, ${shown(number(at("model", "head_dim")))} wide` : ""),
+        (Number.isFinite(dim) ? ` of ${shown(dim)} components` : ""),
     ],
     ["Rotary embedding", rotation(data)],
     ["Sliding windows", windows(data)],
@@ -287,13 +288,13 @@ export function runCard(data: Dataset): HTMLElement {
     element("h3", {}, "What was run"),
     data.run
       ? null
-      : element("p", { class: "remark" }, "There is no run.json beside these tables, so little is known of the run."),
+      : element("p", { class: "remark" }, "Little is known about the run: there is no run.json beside these tables."),
     element("dl", {}, ...entries),
     configTable(data),
   );
 }
 
-/** A line for the chosen head: its main figures and labels. */
+/** A line with the main values and labels of the chosen head. */
 export function headFacts(data: Dataset, head: number, columns: string[]): HTMLElement {
   const items = columns.flatMap((column) => {
     const value = data.columns.get(column)?.values[head] ?? NaN;

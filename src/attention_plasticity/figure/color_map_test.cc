@@ -42,7 +42,7 @@ TEST(ColorMap, GrowsLighterAllTheWay) {
   }
 }
 
-TEST(ColorMap, SharesBeyondTheEndsAreTheEnds) {
+TEST(ColorMap, SharesBeyondTheEndsAreClamped) {
   EXPECT_EQ(ColorMap("magma").at(-1), ColorMap("magma").at(0));
   EXPECT_EQ(ColorMap("magma").at(7), ColorMap("magma").at(1));
 }

@@ -34,7 +34,7 @@ TEST(PlasticityCurves, AreMeansOverKeyBucketsThenOverHeads) {
   EXPECT_DOUBLE_EQ(curves.heads[1].points[0].plasticity, 0.8);
   ASSERT_EQ(curves.mean.size(), 2U);
   EXPECT_EQ(curves.mean[0].plasticity, 0.5);
-  EXPECT_DOUBLE_EQ(curves.mean[1].plasticity, 0.625);  // of 0.45 and 0.8: heads count alike, cells do not
+  EXPECT_DOUBLE_EQ(curves.mean[1].plasticity, 0.625);  // the mean of 0.45 and 0.8: heads count equally, not cells
 }
 
 TEST(PlasticityCurves, AreTheSameUnderThePythonToolkitsNames) {
@@ -45,7 +45,7 @@ TEST(PlasticityCurves, AreTheSameUnderThePythonToolkitsNames) {
   EXPECT_DOUBLE_EQ(curves.mean[1].plasticity, 0.625);
 }
 
-TEST(PlasticityCurves, StandAtTheMiddleOfLogBuckets) {
+TEST(PlasticityCurves, HavePointsAtTheMiddleOfLogBuckets) {
   const PlasticityCurves curves = plasticity_curves(parse_csv(own_columns), {BucketType::log, 8, true});
   EXPECT_DOUBLE_EQ(curves.mean[0].position, 8 * 2.8284271247461903);
 }

@@ -20,7 +20,7 @@ struct FoundColumn {
   std::size_t at = 0;
 };
 
-// The columns for which `wanted` holds, as far as the table has them.
+// The columns of the table for which `wanted` holds.
 template <typename Wanted>
 std::vector<FoundColumn> find_all(const CsvTable& table, TableId id, Wanted&& wanted) {
   std::vector<FoundColumn> found;
@@ -33,7 +33,7 @@ std::vector<FoundColumn> find_all(const CsvTable& table, TableId id, Wanted&& wa
   return found;
 }
 
-// By row of the table: the head's place in the metrics, or none.
+// For each row of the table: the index of its head in the metrics, or none.
 std::vector<std::size_t> heads_of_rows(const CsvTable& table, const HeadMetrics& metrics, TableId id) {
   std::map<std::pair<int, int>, std::size_t> places;
   for (std::size_t i = 0; i < metrics.heads().size(); ++i) {
@@ -51,7 +51,7 @@ std::vector<std::size_t> heads_of_rows(const CsvTable& table, const HeadMetrics&
 
 using Cell = std::vector<int>;
 
-// By row of the table: its cell, empty for a head that was not measured.
+// For each row of the table: its cell; empty for a head that was not measured.
 std::vector<Cell> cells_of_rows(const CsvTable& table, const std::vector<std::size_t>& heads,
                                 const std::vector<FoundColumn>& keys) {
   std::vector<Cell> cells(table.rows.size());
@@ -63,7 +63,7 @@ std::vector<Cell> cells_of_rows(const CsvTable& table, const std::vector<std::si
   return cells;
 }
 
-// By head and cell: the row of the table, or none.
+// For each head and cell: the row of the table, or none.
 std::vector<std::size_t> rows_of_places(const CsvTable& table, const std::vector<std::size_t>& heads,
                                         const std::vector<Cell>& cells, const std::vector<Cell>& sorted,
                                         std::size_t num_heads) {
@@ -74,7 +74,7 @@ std::vector<std::size_t> rows_of_places(const CsvTable& table, const std::vector
     std::size_t& place = rows[heads[row] * sorted.size() + cell];
     if (place != none) {
       throw Error(ErrorKind::input,
-                  fmt::format("lines {} and {} are of one head and cell", table.lines[place], table.lines[row]),
+                  fmt::format("lines {} and {} have the same head and cell", table.lines[place], table.lines[row]),
                   table.file);
     }
     place = row;

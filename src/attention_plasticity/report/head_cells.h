@@ -11,7 +11,7 @@
 
 namespace attention_plasticity {
 
-/// The same cells for all heads, so that they can be averaged and packed.
+/// A table with the same cells for every head, so that cells can be averaged and packed.
 struct HeadCells {
   struct Keys {
     std::string name;
@@ -23,17 +23,17 @@ struct HeadCells {
   };
 
   std::size_t num_heads = 0;
-  std::size_t num_cells = 0;  ///< that occur in any head, ascending by key
-  std::vector<Keys> keys;     ///< those that the table has
+  std::size_t num_cells = 0;  ///< cells that occur in any head, in ascending order of keys
+  std::vector<Keys> keys;     ///< the keys that the table has
   std::vector<Column> columns;
-  std::size_t strangers = 0;  ///< rows left out: of heads that are not in the metrics
+  std::size_t strangers = 0;  ///< rows left out because their heads are not in the metrics
 
   const Column* find(std::string_view column) const;
 };
 
-/// Brings the rows of a table in order. Keys and columns are those that the schema gives to the page, under its names,
-/// whatever the table calls them. Throws Error(input) for a column that is needed and missing, and for two rows of one
-/// cell.
+/// Sorts the rows of a table by head and cell. Keys and columns are those that the schema marks for the page, under the
+/// names of the schema. Throws Error(input) when a column that is needed is missing, and for two rows with the same
+/// head and cell.
 HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, TableId id);
 
 }  // namespace attention_plasticity

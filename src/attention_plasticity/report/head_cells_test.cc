@@ -52,12 +52,12 @@ TEST(HeadCells, HeadsThatWereNotMeasuredAreCounted) {
   EXPECT_EQ(cells.num_cells, 1U);
 }
 
-TEST(HeadCells, WhatCannotBeMeantIsRefused) {
+TEST(HeadCells, AmbiguousOrIncompleteTablesAreRefused) {
   EXPECT_EQ(refusal([] { cells_of("layer,q_head,q_bucket,x\n0,1,1,0\n"); }),
             "input: t.csv: has no column plasticity or ap_bucket; it should be the head_bucket_plasticity.csv of a run");
   EXPECT_EQ(refusal([] { cells_of("layer,q_bucket,plasticity\n0,1,1\n"); }), "input: t.csv: has no column q_head; it should be the head_bucket_plasticity.csv of a run");
   EXPECT_EQ(refusal([] { cells_of("layer,q_head,q_bucket,plasticity\n0,1,1,0.5\n3,0,1,0\n0,1,1,0.25\n"); }),
-            "input: t.csv: lines 2 and 4 are of one head and cell");
+            "input: t.csv: lines 2 and 4 have the same head and cell");
   EXPECT_EQ(refusal([] { cells_of("layer,q_head,q_bucket,plasticity\n0,1,1,high\n"); }),
             "input: t.csv: line 2, column 'plasticity': 'high' is not a finite number");
 }

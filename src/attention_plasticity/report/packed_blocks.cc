@@ -13,11 +13,12 @@
 namespace attention_plasticity {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "blocks are copied as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "numbers are copied as they are in memory");
 
 constexpr double largest_code = 65534;
 constexpr std::uint16_t nan_code = 65535;
 constexpr std::size_t alignment = 8;
+
 
 }  // namespace
 
@@ -58,7 +59,7 @@ std::string PackedBlocks::compressed_text() const {
   std::string packed(size, '\0');
   const int failed = compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
                                reinterpret_cast<const Bytef*>(bytes_.data()), static_cast<uLong>(bytes_.size()), 9);
-  // The buffer is large enough by compressBound, so only memory can fail.
+  // compressBound makes the buffer large enough, so only a lack of memory can fail.
   if (failed != Z_OK) throw std::bad_alloc();
   packed.resize(size);
   return base64(packed);

@@ -11,7 +11,7 @@
 
 namespace attention_plasticity {
 
-/// For tests: what PackedBlocks::compressed_text() was made of, read as the page does.
+/// For tests: the bytes behind PackedBlocks::compressed_text(), unpacked as the page does.
 inline std::string unpacked_bytes(std::string_view text) {
   std::string packed(text.size() / 4 * 3, '\0');
   const int size_with_padding =
@@ -24,7 +24,7 @@ inline std::string unpacked_bytes(std::string_view text) {
     const int result = uncompress(reinterpret_cast<Bytef*>(bytes.data()), &used,
                                   reinterpret_cast<const Bytef*>(packed.data()), static_cast<uLong>(packed.size()));
     if (result == Z_OK) return bytes.substr(0, used);
-    if (result != Z_BUF_ERROR || size > (1U << 28U)) throw std::runtime_error("these are no packed blocks");
+    if (result != Z_BUF_ERROR || size > (1U << 28U)) throw std::runtime_error("these are not packed blocks");
   }
 }
 

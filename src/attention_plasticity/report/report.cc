@@ -29,7 +29,7 @@ Json block_json(const PackedBlock& block) {
           {"scale", block.scale}};
 }
 
-// Of thousands of input files, their number says enough.
+// A run may have thousands of input files; the page shows only their number and bytes.
 Json run_json(const fs::path& file) {
   Json run = parse_json_object<Json>(read_text_file(file), {.file = file.string(), .unique_keys = true});
   const auto input = run.find("input");
@@ -64,9 +64,8 @@ Json model_json(const HeadMetrics& metrics, const std::optional<RunDescription>&
 
 Json heads_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
   Json json;
-  for (const auto& [name, member] :
-       {std::pair("layer", &HeadId::layer), std::pair("q_head", &HeadId::q_head),
-        std::pair("k_head", &HeadId::k_head)}) {
+  for (const auto& [name, member] : {std::pair("layer", &HeadId::layer), std::pair("q_head", &HeadId::q_head),
+                                     std::pair("k_head", &HeadId::k_head)}) {
     std::vector<int> values(metrics.heads().size());
     std::ranges::transform(metrics.heads(), values.begin(), member);
     json[name] = block_json(blocks.add_integers(values));
@@ -82,7 +81,7 @@ Json metrics_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
   return json;
 }
 
-// A label of each measured head; NaN where it has none.
+// The labels of each measured head; NaN for a head without labels.
 Json labels_json(const HeadLabels& labels, const HeadMetrics& metrics, PackedBlocks& blocks) {
   std::vector<std::optional<std::size_t>> places(metrics.heads().size());  // in the labels, by head
   std::ranges::transform(metrics.heads(), places.begin(), [&](const HeadId& head) { return labels.find(head); });
@@ -154,7 +153,7 @@ Json tables_json(const ResultFiles& files, const HeadMetrics& metrics, PackedBlo
     if (!table.in_page || table.id == TableId::metrics || !file) continue;
     const HeadCells cells = head_cells(read_csv(*file), metrics, table.id);
     if (cells.strangers > 0) {
-      notes.push_back(fmt::format("{}: {} rows are left out, of heads that are not in {}", file->string(),
+      notes.push_back(fmt::format("{}: {} rows are left out because their heads are not in {}", file->string(),
                                   cells.strangers, metrics.file()));
     }
     json[std::string(table.name)] = table_json(cells, blocks);
@@ -191,7 +190,7 @@ Report make_report(const ReportOptions& options) {
   }
   head["tables"] = tables_json(files, metrics, blocks, report.notes);
 
-  // Names of columns may be any bytes; what is no UTF-8 is shown as U+FFFD.
+  // Names of columns may be any bytes; bytes that are not UTF-8 are shown as U+FFFD.
   const std::string json = head.dump(-1, ' ', true, Json::error_handler_t::replace);
   report.page = filled_page(page_template(), json, blocks.compressed_text());
   return report;

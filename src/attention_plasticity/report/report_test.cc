@@ -6,10 +6,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "attention_plasticity/base/refusal_testing.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/report/packed_blocks_testing.h"
 #include "attention_plasticity/results/head_metrics.h"
-#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 void write(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::binary) << text; }
 
-// What stands in a script element of the page.
+// The text of a script element of the page.
 std::string script_text(const Report& report, const std::string& id) {
   const std::string open = "id=\"" + id + "\">";
   const std::size_t begin = report.page.find(open) + open.size();

@@ -20,7 +20,7 @@ constexpr int max_index = 9999;
 
 bool says_nan(std::string_view text) { return text.size() == 3 && lower_case(text) == "nan"; }
 
-// One record after another. A line break ends a record unless it stands between quotes.
+// Reads one record after another. A line break ends a record unless it is inside quotes.
 class CsvReader {
  public:
   CsvReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
@@ -135,7 +135,7 @@ double CsvTable::number(std::size_t row, std::size_t column) const {
 
 int CsvTable::index(std::size_t row, std::size_t column) const {
   const std::optional<double> value = finite_number(rows[row][column]);
-  // 3.0 is an index too: pandas writes a column of whole numbers so, once one of them was missing.
+  // 3.0 is an index too: pandas writes whole numbers like this when a value of the column is missing.
   if (!value || *value < 0 || *value > max_index || *value != std::floor(*value)) {
     refuse_field(*this, row, column, fmt::format("a whole number from 0 to {}", max_index));
   }

@@ -5,8 +5,8 @@
 #include <rapidcheck/gtest.h>
 #include <cmath>
 
-#include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/base/refusal_testing.h"
+#include "attention_plasticity/base/temporary_folder_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -39,7 +39,7 @@ TEST(CsvTable, TakesWindowsFilesAndAMissingLastLineBreak) {
   EXPECT_EQ(table.rows, (Rows{{"0", "1"}, {"1", "2"}}));
 }
 
-TEST(CsvTable, RefusesWhatIsNoTableAndNamesTheLine) {
+TEST(CsvTable, RefusesBrokenTablesAndNamesTheLine) {
   EXPECT_EQ(refusal_of(""), "input: a.csv: is empty; a table with a header is needed");
   EXPECT_EQ(refusal_of("\n\n"), "input: a.csv: is empty; a table with a header is needed");
   EXPECT_EQ(refusal_of("a,b\n1,2\n3\n"), "input: a.csv: line 3: 1 fields where the header has 2");
@@ -57,7 +57,7 @@ TEST(CsvTable, ReadsNumbersAndGaps) {
   for (const std::size_t row : {3U, 4U, 5U}) EXPECT_TRUE(std::isnan(table.number(row, 0)));
 }
 
-TEST(CsvTable, NamesTheFieldThatIsNoNumber) {
+TEST(CsvTable, NamesTheFieldThatIsNotANumber) {
   for (const std::string text : {"x1", "1x", "inf", "1e999", "0x10", "+-1", "1 2"}) {
     const CsvTable table = parse_csv("id,x\n0,1\n0," + text + "\n", "a.csv");
     EXPECT_EQ(refusal([&] { table.number(2 - 1, 1); }),
@@ -71,7 +71,7 @@ TEST(CsvTable, ReadsIndicesAlsoAsPandasWritesThem) {
   EXPECT_EQ(table.index(1, 0), 7);
   EXPECT_EQ(table.index(2, 0), 9999);
   for (const std::size_t row : {3U, 4U, 5U}) EXPECT_THROW(table.index(row, 0), Error);
-  // The empty line within quotes is a row of one empty field.
+  // A line with only a pair of quotes is a row of one empty field.
   EXPECT_EQ(refusal([&] { table.index(6, 0); }),
             "input: a.csv: line 8, column 'i': '' is not a whole number from 0 to "
             "9999");
@@ -107,7 +107,7 @@ RC_GTEST_PROP(CsvTable, GivesBackWhatWasQuoted, (const std::vector<std::pair<std
   }
 }
 
-RC_GTEST_PROP(CsvTable, NeverDoesWorseThanRefuse, ()) {
+RC_GTEST_PROP(CsvTable, ReadsOrRefusesAnyText, ()) {
   const auto text = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("a1,\"\r\n\t \xEF")));
   try {
     const CsvTable table = parse_csv(text);

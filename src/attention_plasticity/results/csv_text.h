@@ -12,11 +12,11 @@ namespace attention_plasticity {
 using CsvValue = std::variant<std::int64_t, std::uint64_t, double>;
 
 /// Builds a CSV text (RFC 4180, LF). Numbers are written in the shortest form that reads back to the same double
-/// (std::to_chars), so that equal results have equal bytes. What does not exist, such as the mean of no pairs, is an
-/// empty field: readers of CSV agree on that, and not on how to spell NaN.
+/// (std::to_chars), so that equal results have equal bytes. A value that does not exist, such as the mean of no pairs,
+/// is an empty field: CSV readers agree on that, but not on how to spell NaN.
 class CsvText {
  public:
-  /// Names of columns must not need quotes.
+  /// Column names must not need quotes.
   explicit CsvText(std::span<const std::string_view> columns);
 
   /// Appends the next field of the row.
@@ -26,7 +26,7 @@ class CsvText {
 
  private:
   std::string text_;
-  bool at_start_ = true;  // of a row
+  bool at_start_ = true;  // true at the start of a row
 };
 
 }  // namespace attention_plasticity

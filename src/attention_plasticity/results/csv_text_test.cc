@@ -15,7 +15,7 @@
 namespace attention_plasticity {
 namespace {
 
-// The text of one value, as it stands in a table.
+// The text of one value in a table.
 std::string written(const CsvValue& value) {
   const std::vector<std::string_view> columns{"x"};
   CsvText table(columns);
@@ -57,7 +57,7 @@ TEST(CsvNumber, KeepsAllDigitsOfIntegers) {
   EXPECT_EQ(written(std::numeric_limits<std::uint64_t>::max()), "18446744073709551615");
 }
 
-// Significant digits: those between the first and the last that are not 0.
+// The number of significant digits: from the first digit that is not 0 to the last.
 std::size_t digits_of(const std::string& number) {
   std::string digits;
   for (const char c : number.substr(0, number.find('e'))) {
@@ -84,7 +84,7 @@ RC_GTEST_PROP(CsvNumber, ReadsBackToTheSameDoubleAndHasNoDigitTooMany, (std::uin
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), read);
   RC_ASSERT(parsed.ptr == text.data() + text.size());
   RC_ASSERT(std::bit_cast<std::uint64_t>(read) == bits);
-  // A whole number without exponent is written in full, even where zeros would read back as well.
+  // A whole number without an exponent is written in full, even where zeros in place of its last digits would do.
   const bool in_full = text.find_first_of(".e") == std::string::npos;
   RC_ASSERT(in_full || digits_of(text) <= fewest_digits(value));
 }

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/base/refusal_testing.h"
+#include "attention_plasticity/base/temporary_folder_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -29,7 +29,7 @@ TEST(HeadMetrics, KnowTheirMeasures) {
   EXPECT_FALSE(heads.has("layer"));
 }
 
-TEST(HeadMetrics, RefuseWhatIsNoTableOfHeads) {
+TEST(HeadMetrics, RefuseTablesThatDoNotListHeads) {
   const auto refused = [](const std::string& text) { return refusal([&] { metrics(text); }); };
   EXPECT_EQ(refused("layer,q_head,x\n0,0,1\n"),
             "input: m.csv: has no column k_head; metrics are what `attention-plasticity analyze` writes to "

@@ -9,8 +9,8 @@
 namespace attention_plasticity {
 
 /// Files that appear whole and together: each is written under a temporary name beside its target, and `commit` renames
-/// them. A reader sees the old file or the new one, and a failure before `commit` leaves all old files as they were. All
-/// functions throw Error(output), naming the file and the system's reason.
+/// them. A reader sees the old file or the new one, and a failure before `commit` leaves all old files as they were.
+/// All functions throw Error(output), naming the file and the system's reason.
 class OutputFiles {
  public:
   /// Writes `content` beside `target`. Missing folders are made.
@@ -21,10 +21,11 @@ class OutputFiles {
   std::vector<AtomicFile> staged_;
 };
 
-/// A run checks this before it starts: hours of work should not end at a folder that cannot be written to.
+/// Throws Error(output) when `target` cannot be written. A run checks this before it starts, so that hours of work do
+/// not end at a folder that cannot be written to.
 void check_writable(const std::filesystem::path& target);
 
-/// `x.partial.csv` for `x.csv`: where an interrupted run leaves what it finished.
+/// `x.partial.csv` for `x.csv`: the file in which an interrupted run leaves its finished heads.
 std::filesystem::path partial_name(const std::filesystem::path& target);
 
 }  // namespace attention_plasticity

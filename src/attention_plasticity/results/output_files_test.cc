@@ -74,7 +74,7 @@ TEST(CheckWritable, RefusesWhatCannotBeWritten) {
   EXPECT_EQ(folder.names(), (Names{"a.csv", "file", "null"}));
 }
 
-TEST(PartialName, StandsBeforeTheExtension) {
+TEST(PartialName, PutsPartialBeforeTheExtension) {
   EXPECT_EQ(partial_name("head_metrics.csv"), "head_metrics.partial.csv");
   EXPECT_EQ(partial_name("out.d/run.json"), "out.d/run.partial.json");
   EXPECT_EQ(partial_name("out.d/table"), "out.d/table.partial");

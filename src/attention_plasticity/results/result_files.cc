@@ -18,7 +18,7 @@ bool is_there(const fs::path& file) {
   return fs::exists(file, unknown);
 }
 
-// What run.json says of the names of tables.
+// The names of tables, as run.json gives them.
 class TableNames {
  public:
   TableNames() = default;
@@ -31,7 +31,7 @@ class TableNames {
     }
   }
 
-  /// Where to look for a table: first under the run's own name, then under the usual one.
+  /// The names to look for, in this order: the name that the run gave the table, then the usual name.
   std::vector<std::string> names(const ResultTable& table) const {
     std::vector<std::string> names{std::string(table.file)};
     const nlohmann::json* config = find_field(run_, "config");
@@ -91,8 +91,8 @@ const std::optional<fs::path>& ResultFiles::find(TableId table) const { return t
 const fs::path& ResultFiles::table(TableId table) const {
   if (const auto& found = find(table)) return *found;
   if (const std::string& other = left_out_[place(table)]; !other.empty()) {
-    throw Error(ErrorKind::input, "run.json beside it does not name it as a file of its run; give the file itself to use it",
-                other);
+    throw Error(ErrorKind::input,
+                "run.json beside it does not name it as a file of its run; give the file itself to use it", other);
   }
   throw Error(ErrorKind::input,
               fmt::format("holds no {}; results are what `attention-plasticity analyze` writes to its --output_dir",

@@ -11,25 +11,26 @@
 
 namespace attention_plasticity {
 
-/// The files of a run, as far as they are there: the one way in which `plot`, `report`, `validate` and `plan` find them.
+/// The files of a run that exist. `plot`, `report`, `validate` and `plan` all find them with this class.
 class ResultFiles {
  public:
-  /// `results` is a folder, or the file of the table `given`. Tables stand in the folder under the names that the
-  /// `config` of run.json gives them, else under their usual names. A table that stands there and that the `files` of
-  /// run.json do not name belongs to another run: it is left out, with a note. Throws Error(input) when `results` does
+  /// `results` is the folder of a run, or the file of the table `given`. A table is looked for in the folder under the
+  /// name that the `config` of run.json gives it, then under its usual name. A table that exists but is not in the
+  /// `files` of run.json belongs to another run: it is left out, with a note. Throws Error(input) when `results` does
   /// not exist or run.json cannot be read.
   explicit ResultFiles(const std::filesystem::path& results, TableId given = TableId::metrics);
 
   const std::filesystem::path& folder() const { return folder_; }
-  /// None when it is not there or left out.
+  /// None when the table does not exist or is left out.
   const std::optional<std::filesystem::path>& find(TableId table) const;
-  /// Throws Error(input), saying why, when it is not there or left out.
+  /// Throws Error(input) with the reason when the table does not exist or is left out.
   const std::filesystem::path& table(TableId table) const;
-  /// run.json; none when there is none.
+  /// The path of run.json; none when it does not exist.
   const std::optional<std::filesystem::path>& run() const { return run_; }
-  /// What run.json says of the model; none without it. Throws Error(input) for what is not the run.json of a run.
+  /// What run.json says about the model; none without run.json. Throws Error(input) when it is not the run.json of a
+  /// run.
   std::optional<RunDescription> description() const;
-  /// head_labels.csv; none when there is none.
+  /// The path of head_labels.csv; none when it does not exist.
   const std::optional<std::filesystem::path>& labels() const { return labels_; }
   /// What was left out, for the user.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -37,7 +38,7 @@ class ResultFiles {
  private:
   std::filesystem::path folder_;
   std::array<std::optional<std::filesystem::path>, table_count> tables_;
-  std::array<std::string, table_count> left_out_;  // why, by table; empty: it is not there
+  std::array<std::string, table_count> left_out_;  // the path of a table that is left out; otherwise empty
   std::optional<std::filesystem::path> run_;
   std::optional<std::filesystem::path> labels_;
   std::vector<std::string> notes_;

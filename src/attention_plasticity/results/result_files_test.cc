@@ -4,8 +4,8 @@
 
 #include <fstream>
 
-#include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/base/refusal_testing.h"
+#include "attention_plasticity/base/temporary_folder_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -46,10 +46,10 @@ TEST(ResultFiles, TableOfAnotherRunIsLeftOut) {
   EXPECT_FALSE(files.find(TableId::distance));
   ASSERT_EQ(files.notes().size(), 1U);
   EXPECT_EQ(files.notes()[0], (folder / "head_distance_plasticity.csv").string() +
-                                ": left out, since run.json does not name it as a file of its run");
+                                  ": left out, since run.json does not name it as a file of its run");
 }
 
-TEST(ResultFiles, AskedForATableOfAnotherRunItSaysSo) {
+TEST(ResultFiles, SayWhyATableOfAnotherRunIsRefused) {
   const TemporaryFolder folder;
   write(folder / "head_distance_plasticity.csv");
   write(folder / "run.json", R"({"files": ["out/head_metrics.csv"]})");

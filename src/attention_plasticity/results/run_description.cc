@@ -17,9 +17,9 @@ const nlohmann::json& member(const nlohmann::json& object, const char* key, nloh
                              const std::string& file) {
   const auto found = object.find(key);
   if (found != object.end() && found->type() == type) return *found;
-  throw Error(
-      ErrorKind::input,
-      fmt::format("has no {}, so it is not the run.json of a run; move it away to go by the metrics alone", key), file);
+  throw Error(ErrorKind::input,
+              fmt::format("has no {}, so it is not the run.json of a run; move it away to use the metrics alone", key),
+              file);
 }
 
 std::map<int, std::int64_t> sliding_windows(const nlohmann::json& layers, int num_layers, const std::string& file) {
@@ -40,7 +40,7 @@ std::map<int, std::int64_t> sliding_windows(const nlohmann::json& layers, int nu
   return windows;
 }
 
-// What an older run does not say, or says in another way, is not known.
+// None when run.json does not state the sampling, or states it in another way: older runs do.
 std::optional<BucketSampling> bucket_sampling(const nlohmann::json& json) {
   const auto sampling = json.find("sampling");
   if (sampling == json.end() || !sampling->is_object()) return std::nullopt;
@@ -68,7 +68,7 @@ RunDescription parse_run_description(std::string_view text, const std::string& f
   run.num_k_heads = count("num_k_heads");
   if (run.num_q_heads % run.num_k_heads != 0) {
     throw Error(ErrorKind::input,
-                fmt::format("model.num_q_heads should be a multiple of model.num_k_heads: {} is none of {}",
+                fmt::format("model.num_q_heads should be a multiple of model.num_k_heads: {} is not a multiple of {}",
                             run.num_q_heads, run.num_k_heads),
                 file);
   }

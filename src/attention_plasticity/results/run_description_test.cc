@@ -29,7 +29,7 @@ TEST(RunDescription, HoldsShapeAndWindows) {
   EXPECT_EQ(run.windows, (std::map<int, std::int64_t>{{2, 512}}));
 }
 
-TEST(RunDescription, HoldsHowBucketsLie) {
+TEST(RunDescription, HoldsTheSampling) {
   const auto sampling = [](const std::string& json) {
     const std::string model = R"({"num_layers": 1, "num_q_heads": 1, "num_k_heads": 1, "layers": []})";
     return parse_run_description(R"({"model": )" + model + R"(, "sampling": )" + json + "}", "run.json").sampling;
@@ -64,13 +64,12 @@ TEST(RunDescription, MayBeMissing) {
 TEST(RunDescription, RefusesOtherFilesAndNamesTheKey) {
   EXPECT_EQ(refused("{\n\n x"), "input: run.json: is not valid JSON (line 3, column 2)");
   EXPECT_EQ(refused("[1]"), "input: run.json: is a list of 1; a JSON object is expected");
-  EXPECT_EQ(
-      refused(R"({"schema": 1})"),
-      "input: run.json: has no model, so it is not the run.json of a run; move it away to go by the metrics alone");
+  EXPECT_EQ(refused(R"({"schema": 1})"),
+            "input: run.json: has no model, so it is not the run.json of a run; move it away to use the metrics alone");
   EXPECT_EQ(refused(with_model(R"({"num_layers": 0.5})")),
             "input: run.json: model.num_layers should be a whole number from 1 to 10000");
   EXPECT_EQ(refused(with_model(R"({"num_layers": 2, "num_q_heads": 3, "num_k_heads": 2})")),
-            "input: run.json: model.num_q_heads should be a multiple of model.num_k_heads: 3 is none of 2");
+            "input: run.json: model.num_q_heads should be a multiple of model.num_k_heads: 3 is not a multiple of 2");
   const std::string shape = R"("num_layers": 2, "num_q_heads": 2, "num_k_heads": 2, "layers": )";
   EXPECT_EQ(refused(with_model("{" + shape + R"([{"layer": 2, "attention": "full"}]})")),
             "input: run.json: model.layers[0].layer should be a whole number from 0 to 1");

@@ -84,7 +84,7 @@ void read_heads(const nlohmann::json& json, CachePlan& plan, const std::string& 
 void check_divides(int num_q_heads, int num_kv_heads, const char* flag) {
   if (num_q_heads % num_kv_heads == 0) return;
   throw Error(ErrorKind::usage,
-              fmt::format("{}: the query heads should be a multiple of the KV heads: {} is none of {}", flag,
+              fmt::format("{}: the query heads should be a multiple of the KV heads: {} is not a multiple of {}", flag,
                           num_q_heads, num_kv_heads));
 }
 
@@ -97,7 +97,7 @@ PlanFormat cache_plan_format(std::string_view text, const std::string& file) {
                                                                                          : PlanFormat::scores;
   }
   if (is_score_matrix(text)) return PlanFormat::tsv;
-  refuse(file, "is no plan: neither a JSON object nor a matrix of numbers between tabs");
+  refuse(file, "is not a plan: it is neither a JSON object nor a matrix of numbers between tabs");
 }
 
 CachePlan parse_plan_json(std::string_view text, const std::string& file) {

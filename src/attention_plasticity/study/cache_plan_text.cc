@@ -13,7 +13,7 @@ namespace {
 constexpr std::array kind_names{"full", "window", "sliding"};
 constexpr std::array group_names{"max", "mean"};
 
-// One head a line: a plan of a thousand heads stays readable, and differences of two plans show by head.
+// One head per line: a plan of a thousand heads stays readable, and a diff of two plans shows the heads that differ.
 std::string plan_json(const CachePlan& plan) {
   const Json header{{"schema", 1},
                     {"kind", "attention-plasticity cache plan"},

@@ -39,7 +39,7 @@ IdColumns find_ids(const CsvTable& table) {
               table.file);
 }
 
-// None when a field is no number.
+// None, with a note in `labels`, when a field is not a number.
 std::optional<std::vector<double>> label_values(const CsvTable& table, std::span<const std::size_t> rows,
                                                 std::size_t column, HeadLabels& labels) {
   std::vector<double> values;

@@ -30,7 +30,7 @@ std::vector<std::size_t> by_value(std::span<const double> values) {
   return order;
 }
 
-// NaN where the head has no label.
+// NaN when the head has no label.
 double label_of(const HeadId& head, const HeadLabels& labels, const HeadLabel& label) {
   const std::optional<std::size_t> place = labels.find(head);
   return place ? label.values[*place] : std::nan("");

@@ -8,7 +8,7 @@
 
 namespace attention_plasticity {
 
-/// A measure of heads that are sorted by layer and query head.
+/// One measure of all heads. Heads are sorted by layer and query head.
 struct RankedMeasure {
   std::string name;
   std::vector<HeadId> heads = {};
@@ -16,10 +16,10 @@ struct RankedMeasure {
   std::vector<double> errors = {};  ///< standard errors, by head; empty: not measured
 };
 
-/// A table for people: the `count` heads with the largest values and the `count` with the smallest, largest first, each
-/// with its standard error (where they were measured) and its labels (`labels` may be null). All heads stand in
-/// one block when there are no more than twice `count`. Heads without a value are left out, and ties go by layer and
-/// head. Empty when no head has a value.
+/// A table for people. It shows the `count` heads with the largest values and the `count` heads with the smallest, in
+/// descending order. Each line has the head's value, its standard error if errors were measured, and its labels
+/// (`labels` may be null). Up to twice `count` heads are shown in one block. Heads without a value are left out; ties
+/// are ordered by layer and head. Empty when no head has a value.
 std::string ranking_table(const RankedMeasure& measure, std::size_t count, const HeadLabels* labels);
 
 }  // namespace attention_plasticity

@@ -10,7 +10,8 @@ namespace {
 RankedMeasure measure_of(const std::string& text, const std::string& name) {
   const HeadMetrics metrics(parse_csv(text));
   const std::string error = name + "_se";
-  return {name, metrics.heads(), metrics.values(name), metrics.has(error) ? metrics.values(error) : std::vector<double>{}};
+  return {name, metrics.heads(), metrics.values(name),
+          metrics.has(error) ? metrics.values(error) : std::vector<double>{}};
 }
 
 const char* const five_heads =
@@ -29,7 +30,7 @@ TEST(RankingTable, ShowsBothEndsWithErrorsAndLabels) {
             "    1       3    0.1000  0.0300          -               -\n");
 }
 
-TEST(RankingTable, ShowsFewHeadsInOneBlockTiesByLayerAndHead) {
+TEST(RankingTable, ShowsFewHeadsInOneBlockWithTiesByLayerAndHead) {
   EXPECT_EQ(ranking_table(measure_of("layer,q_head,k_head,x\n1,0,0,0.5\n0,1,0,0.5\n0,0,0,0.75\n", "x"), 2, nullptr),
             "layer  q_head       x\n"
             "    0       0  0.7500\n"

@@ -41,7 +41,7 @@ std::optional<double> matrix_field(std::string_view text) {
   return finite_number(text);
 }
 
-// None when a field is no number; `bad` is then that field.
+// None when a field is not a number; `bad` is then that field.
 std::optional<std::vector<double>> matrix_row(std::string_view line, std::string_view& bad) {
   std::vector<double> row;
   while (true) {

@@ -46,19 +46,20 @@ std::vector<std::string> chosen_measures(const HeadMetrics& metrics, const Valid
     }
   }
   if (present.empty()) {
-    throw Error(ErrorKind::input,
-                fmt::format("has none of the columns {}; --columns names others", fmt::join(default_measures(), ", ")),
-                metrics.file());
+    throw Error(
+        ErrorKind::input,
+        fmt::format("has none of the columns {}; choose others with --columns", fmt::join(default_measures(), ", ")),
+        metrics.file());
   }
   if (!absent.empty()) {
     notes.push_back(fmt::format(
         "{}: has no {}{}", metrics.file(), fmt::join(absent, ", "),
-        exact_is_absent ? "; ap_exact and the logits need the model's rotation when a dump is analysed" : ""));
+        exact_is_absent ? "; ap_exact and the logits are measured only when the model's rotation is known" : ""));
   }
   return present;
 }
 
-// Pairs of rows: of the metrics, and of the labels.
+// Pairs of rows that belong to the same head: one of the metrics, one of the labels.
 std::vector<std::pair<std::size_t, std::size_t>> join(const HeadMetrics& metrics, const HeadLabels& labels,
                                                       Validation& result) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;

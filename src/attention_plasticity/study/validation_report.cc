@@ -14,7 +14,7 @@ namespace {
 
 std::string cell(const Agreement& agreement, bool is_signed) {
   if (std::isnan(agreement.value)) return "-";
-  // A correlation of -0.001 is shown as -0.00; which side of zero it lies on is worth knowing.
+  // A correlation of -0.001 is shown as -0.00, because its sign is worth knowing.
   const auto number = [&](double value) {
     return is_signed ? fmt::format("{:+.2f}", value) : fmt::format("{:.2f}", value);
   };
@@ -30,7 +30,7 @@ std::string padded(std::string text, std::size_t width) {
 
 using TextRow = std::vector<std::string>;
 
-// Rows of the same number of fields, each column as wide as its widest field.
+// All rows have the same number of fields; each column is as wide as its widest field.
 std::string aligned(const std::vector<TextRow>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const TextRow& row : rows) {
@@ -114,7 +114,7 @@ std::string validation_table(const Validation& validation, const BootstrapOption
                       contrast.positives, contrast.negative, contrast.negatives);
   rows = {header("", validation), {"AUC"}};
   for (const Agreement& area : contrast.areas) rows.back().push_back(cell(area, false));
-  // Under the columns of the table above.
+  // The columns are aligned with those of the table above.
   std::size_t widest = std::string_view("Spearman").size();
   for (const std::string& label : validation.labels) widest = std::max(widest, label.size());
   for (TextRow& row : rows) row.front() = padded(row.front(), widest);

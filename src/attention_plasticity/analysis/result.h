@@ -6,19 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "attention_plasticity/base/head_id.h"
 #include "attention_plasticity/plasticity/cells.h"
 #include "attention_plasticity/plasticity/exact.h"
 
 namespace attention_plasticity {
-
-/// A query head and the key head it reads.
-struct HeadId {
-  int layer = 0;
-  int q_head = 0;
-  int k_head = 0;
-
-  auto operator<=>(const HeadId&) const = default;
-};
 
 /// How far a projection of the query tells log2(position + 1).
 struct ScalarPredictability {

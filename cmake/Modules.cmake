@@ -1,13 +1,13 @@
-# One static library per room of src/attention_plasticity, named ap_<room>. A room links only to the rooms it may
+# One static library per module of src/attention_plasticity, named ap_<module>. A module links only to the modules it may
 # use, so that a call into another one does not link.
 
-# ap_room(<room> SOURCES ... [USES <public libraries>...] [HIDES <libraries its headers do not show>...])
-function(ap_room room)
+# ap_module(<module> SOURCES ... [USES <public libraries>...] [HIDES <libraries its headers do not show>...])
+function(ap_module module)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;USES;HIDES")
-  add_library(ap_${room} STATIC ${arg_SOURCES})
-  target_include_directories(ap_${room} PUBLIC ${CMAKE_SOURCE_DIR}/src)
-  target_link_libraries(ap_${room} PUBLIC ${arg_USES} PRIVATE ${arg_HIDES})
-  set_property(GLOBAL APPEND PROPERTY AP_ROOMS ap_${room})
+  add_library(ap_${module} STATIC ${arg_SOURCES})
+  target_include_directories(ap_${module} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(ap_${module} PUBLIC ${arg_USES} PRIVATE ${arg_HIDES})
+  set_property(GLOBAL APPEND PROPERTY AP_MODULES ap_${module})
 endfunction()
 
 # ap_test(<name> SOURCES ... [USES <libraries>...] [LABELS <ctest labels>...])
@@ -19,9 +19,9 @@ function(ap_test name)
   endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;USES;LABELS")
   add_executable(${name} ${arg_SOURCES})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${arg_USES} GTest::gtest_main rapidcheck fmt::fmt)
-  target_compile_definitions(${name} PRIVATE AP_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_compile_definitions(${name} PRIVATE AP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if("parallel" IN_LIST arg_LABELS)
     if(NOT TARGET parallel_tests)
       add_custom_target(parallel_tests)

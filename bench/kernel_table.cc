@@ -236,10 +236,6 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
                        };
                        return cells.distance({codes, -8.0, 1.0 / 4096.0, exact});
                      }});
-  kernels.push_back({"kolmogorov_distance", [head, values = std::vector<double>()]() mutable {
-                       values = head->component0;
-                       return ap::kolmogorov_distance_from_normal(values);
-                     }});
   kernels.push_back({"kolmogorov_survival", [n = rows] {
                        double survival = 0;
                        for (const double z : {0.3, 0.6, 0.9, 1.2, 1.8, 2.5, 4.0}) {

@@ -18,9 +18,9 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <system_error>
 #include <vector>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/error.h"
 
 namespace attention_plasticity {
@@ -130,16 +130,13 @@ void require_equal_lengths(const fs::path& file, const HeadRows& rows) {
 
 void write_head_file(const fs::path& file, const HeadRows& rows, const WriteOptions& options) {
   require_equal_lengths(file, rows);
-  const fs::path partial = file.string() + ".partial";
+  AtomicFile target(file);
   try {
-    if (file.has_parent_path()) fs::create_directories(file.parent_path());
-    write_table(partial, rows, options);
-    fs::rename(partial, file);
+    write_table(target.temporary(), rows, options);
   } catch (const std::exception& failure) {
-    std::error_code ignored;
-    fs::remove(partial, ignored);
-    throw Error(ErrorKind::output, fmt::format("the file cannot be written: {}", failure.what()), file.string());
+    throw Error(ErrorKind::output, fmt::format("cannot write this file: {}", failure.what()), file.string());
   }
+  target.commit();
 }
 
 }  // namespace attention_plasticity

@@ -17,8 +17,8 @@ struct WriteOptions {
 /// `sliding_window` (int64, or null-typed for full attention). An empty `HeadRows::example` leaves `example_id` out;
 /// `token_str`, which only people read, is never written.
 ///
-/// Missing folders are created, and the file appears whole: it is written beside its target as `*.partial` and renamed.
-/// Throws Error(ErrorKind::output) when that fails or the columns of `rows` differ in length.
+/// Missing folders are created, and the file appears whole (AtomicFile). Throws Error(output) when it cannot be written
+/// or the columns of `rows` differ in length.
 void write_head_file(const std::filesystem::path& file, const HeadRows& rows, const WriteOptions& options = {});
 
 }  // namespace attention_plasticity

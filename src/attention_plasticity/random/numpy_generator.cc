@@ -179,10 +179,6 @@ void NumpyGenerator::floyd(std::size_t n, std::span<std::size_t> out) {
   shuffle_down_to(1, out);
 }
 
-std::size_t NumpyGenerator::choice_weighted(std::span<const double> p) {
-  return choice_cumulative(cumulative_distribution(p));
-}
-
 std::size_t NumpyGenerator::choice_cumulative(std::span<const double> cumulative) {
   return static_cast<std::size_t>(std::ranges::upper_bound(cumulative, random()) - cumulative.begin());
 }

@@ -44,11 +44,8 @@ class NumpyGenerator {
   /// The same with k = 2 and n >= 2, for many draws.
   std::array<std::size_t, 2> choose_two(std::size_t n);
 
-  /// An index drawn with probability p[i] / sum(p): `choice(len(p), p=p)`, with the domain of cumulative_distribution.
-  std::size_t choice_weighted(std::span<const double> p);
-
-  /// choice_weighted(p) of cumulative = cumulative_distribution(p), for many draws by one p: the first index whose
-  /// entry exceeds random().
+  /// An index drawn with probability p[i] / sum(p), for cumulative = cumulative_distribution(p): `choice(len(p), p=p)`.
+  /// It is the first index whose entry exceeds random().
   std::size_t choice_cumulative(std::span<const double> cumulative);
 
  private:

@@ -6,8 +6,6 @@
 #include <numbers>
 #include <vector>
 
-#include "attention_plasticity/stats/normal.h"
-
 // The plan is that of Simard & L'Ecuyer, "Computing the two-sided Kolmogorov-Smirnov distribution" (J. Stat. Softw.
 // 39(11), 2011): closed forms at both ends, Durbin's matrix where the band is narrow, twice the one-sided tail where
 // the probability is small. In between, where they use Pomeranz's recursion (slow for large n) and the expansion of
@@ -233,24 +231,6 @@ double kolmogorov_survival(std::size_t n, double distance) {
   if ((c + 1.0 / 6.0) * (c + 1.0 / 6.0) < 0.027 * size) return 1.0;
   const double cdf = c < 14.0 ? narrow_band_cdf(n, c) : wide_band_cdf(size, c);
   return std::clamp(1.0 - cdf, 0.0, 1.0);
-}
-
-double kolmogorov_distance_from_normal(std::span<double> standardised) {
-  std::sort(standardised.begin(), standardised.end());
-  const auto n = static_cast<double>(standardised.size());
-  double distance = 0.0;
-  double below = 0.0;
-  for (const double value : standardised) {
-    const double expected = normal_cdf(value);
-    distance = std::max({distance, expected - below / n, (below + 1.0) / n - expected});
-    below += 1.0;
-  }
-  return distance;
-}
-
-double kolmogorov_smirnov_p(std::span<double> standardised) {
-  const double distance = kolmogorov_distance_from_normal(standardised);
-  return kolmogorov_survival(standardised.size(), distance);
 }
 
 }  // namespace attention_plasticity

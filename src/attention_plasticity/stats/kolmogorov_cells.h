@@ -25,8 +25,8 @@ inline std::uint16_t code_of(double value, double codes_per_unit) {
   return static_cast<std::uint16_t>(std::clamp(value * codes_per_unit + 32768.0, 0.0, 65535.0));
 }
 
-/// sup |F_n - Phi| without sorting: the number that kolmogorov_distance_from_normal gives for the exact values, up to
-/// rounding.
+/// sup |F_n - Phi|, the distance of the empirical distribution of standardised values from the standard normal, found
+/// without sorting. 0 when there are no values.
 ///
 /// Values are counted into cells of some codes each. The counts and Phi at the edges of a cell bound the distance
 /// inside of it, and only where that bound beats the distance at another edge are exact values asked for: a few

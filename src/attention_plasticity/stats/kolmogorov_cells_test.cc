@@ -4,11 +4,15 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <vector>
 
 #include "attention_plasticity/base/highway_targets_testing.h"
 #include "attention_plasticity/stats/kolmogorov.h"
+#include "attention_plasticity/stats/kolmogorov_testing.h"
+#include "attention_plasticity/stats/normal.h"
 
 namespace attention_plasticity {
 namespace {
@@ -38,7 +42,7 @@ Distances distances(const std::vector<double>& values, double mean, double devia
   };
   const double by_cells =
       cells.distance({codes, (-32768.0 / codes_per_unit - mean) / deviation, 1.0 / per_deviation, exact});
-  return {by_cells, kolmogorov_distance_from_normal(standardised), asked_for};
+  return {by_cells, distance_by_sorting(standardised), asked_for};
 }
 
 void expect_same(const std::vector<double>& values, double mean = 0.0, double deviation = 1.0) {
@@ -60,6 +64,56 @@ std::vector<double> sample(std::size_t n, const auto& draw) {
   std::vector<double> values(n);
   for (double& value : values) value = draw(generator);
   return values;
+}
+
+double distance(const std::vector<double>& standardised) {
+  KolmogorovCells cells;
+  return distances(standardised, 0.0, 1.0, 4096.0, cells).by_cells;
+}
+
+TEST(KolmogorovCells, SeeTheLargerSideOfTheStepAtOneValue) {
+  EXPECT_EQ(distance({0.0}), 0.5);
+  EXPECT_DOUBLE_EQ(distance({-1.0}), 1.0 - normal_cdf(-1.0));
+  EXPECT_DOUBLE_EQ(distance({1.0}), normal_cdf(1.0));
+}
+
+TEST(KolmogorovCells, CountTiesAsOneStep) {
+  EXPECT_EQ(distance({0.0, 0.0, 0.0, 0.0}), 0.5);
+  EXPECT_DOUBLE_EQ(distance({1.0, -1.0, 1.0, -1.0}), 0.5 - normal_cdf(-1.0));
+}
+
+TEST(KolmogorovCells, GiveSciPysTestOfStandardisedSamples) {
+  std::ifstream file(AP_SOURCE_DIR "/tests/golden/normality_cases.json");
+  const auto cases = nlohmann::json::parse(file);
+  ASSERT_EQ(cases.size(), 6U);
+  for (const auto& golden : cases) {
+    auto x = golden.at("x").get<std::vector<double>>();
+    SCOPED_TRACE(x.size());
+    const auto n = static_cast<double>(x.size());
+    double mean = 0.0;
+    for (const double value : x) mean += value / n;
+    double variance = 0.0;
+    for (const double value : x) variance += (value - mean) * (value - mean) / (n - 1.0);
+    for (double& value : x) value = (value - mean) / std::sqrt(variance);
+    const double expected = golden.at("ks_p_standardised");
+    EXPECT_NEAR(kolmogorov_survival(x.size(), distance(x)) / expected, 1.0, x.size() <= 140 ? 1e-10 : 1e-5);
+  }
+}
+
+// distance_by_sorting, which judges the others, against the definition of the distance at every point.
+RC_GTEST_PROP(KolmogorovDistanceBySorting, IsTheLargestGapAtAnyPoint, (const std::vector<std::int8_t>& numbers)) {
+  std::vector<double> values;
+  values.reserve(numbers.size() + 1);
+  for (const std::int8_t number : numbers) values.push_back(number / 40.0);
+  values.push_back(0.3);
+  const auto n = static_cast<double>(values.size());
+  double largest = 0.0;
+  for (const double at : values) {
+    const auto below = static_cast<double>(std::ranges::count_if(values, [&](double v) { return v < at; }));
+    const auto up_to = static_cast<double>(std::ranges::count_if(values, [&](double v) { return v <= at; }));
+    largest = std::max({largest, std::abs(below / n - normal_cdf(at)), std::abs(up_to / n - normal_cdf(at))});
+  }
+  RC_ASSERT(std::abs(distance_by_sorting(values) - largest) <= 1e-15);
 }
 
 TEST(KolmogorovCells, AgreeWithSortingForEveryKindOfSample) {

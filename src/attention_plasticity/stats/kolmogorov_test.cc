@@ -10,11 +10,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include "attention_plasticity/stats/normal.h"
 
 namespace attention_plasticity {
 namespace {
@@ -193,63 +190,6 @@ RC_GTEST_PROP(KolmogorovSurvival, FallsAsTheDistanceGrowsAndStaysInRange, ()) {
   RC_ASSERT(p <= 1.0);
   RC_ASSERT(further <= p);
 }
-
-TEST(KolmogorovDistance, OfOneValueIsTheLargerSideOfItsStep) {
-  std::vector<double> zero{0.0};
-  EXPECT_EQ(kolmogorov_distance_from_normal(zero), 0.5);
-  std::vector<double> low{-1.0};
-  EXPECT_DOUBLE_EQ(kolmogorov_distance_from_normal(low), 1.0 - normal_cdf(-1.0));
-  std::vector<double> high{1.0};
-  EXPECT_DOUBLE_EQ(kolmogorov_distance_from_normal(high), normal_cdf(1.0));
-}
-
-TEST(KolmogorovDistance, CountsTiesAsOneStep) {
-  std::vector<double> tied{0.0, 0.0, 0.0, 0.0};
-  EXPECT_EQ(kolmogorov_distance_from_normal(tied), 0.5);
-  std::vector<double> pairs{1.0, -1.0, 1.0, -1.0};
-  EXPECT_DOUBLE_EQ(kolmogorov_distance_from_normal(pairs), 0.5 - normal_cdf(-1.0));
-}
-
-TEST(KolmogorovDistance, SortsItsArgument) {
-  std::vector<double> values{2.0, -1.0, 0.5, -3.0};
-  kolmogorov_distance_from_normal(values);
-  EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
-}
-
-RC_GTEST_PROP(KolmogorovDistance, IsTheLargestGapAtAnyPoint, (const std::vector<std::int8_t>& numbers)) {
-  std::vector<double> values;
-  values.reserve(numbers.size() + 1);
-  for (const std::int8_t number : numbers) values.push_back(number / 40.0);
-  values.push_back(0.3);
-  const auto n = static_cast<double>(values.size());
-  double largest = 0.0;
-  for (const double at : values) {
-    const auto below = static_cast<double>(std::ranges::count_if(values, [&](double v) { return v < at; }));
-    const auto up_to = static_cast<double>(std::ranges::count_if(values, [&](double v) { return v <= at; }));
-    largest = std::max({largest, std::abs(below / n - normal_cdf(at)), std::abs(up_to / n - normal_cdf(at))});
-  }
-  RC_ASSERT(std::abs(kolmogorov_distance_from_normal(values) - largest) <= 1e-15);
-}
-
-TEST(KolmogorovSmirnovP, AgreesWithSciPyOnStandardisedSamples) {
-  std::ifstream file(AP_SOURCE_DIR "/tests/golden/normality_cases.json");
-  const auto cases = nlohmann::json::parse(file);
-  ASSERT_EQ(cases.size(), 6U);
-  for (const auto& golden : cases) {
-    auto x = golden.at("x").get<std::vector<double>>();
-    SCOPED_TRACE(x.size());
-    const auto n = static_cast<double>(x.size());
-    double mean = 0.0;
-    for (const double value : x) mean += value / n;
-    double variance = 0.0;
-    for (const double value : x) variance += (value - mean) * (value - mean) / (n - 1.0);
-    for (double& value : x) value = (value - mean) / std::sqrt(variance);
-    const double expected = golden.at("ks_p_standardised");
-    EXPECT_NEAR(kolmogorov_smirnov_p(x) / expected, 1.0, x.size() <= 140 ? 1e-10 : 1e-5);
-  }
-}
-
-TEST(KolmogorovSmirnovP, OfNothingIsOne) { EXPECT_EQ(kolmogorov_smirnov_p({}), 1.0); }
 
 }  // namespace
 }  // namespace attention_plasticity

@@ -45,9 +45,6 @@ class LineMoments {
     return fit_lines(sums_, constant);
   }
 
-  std::size_t count() const { return sums_.count; }
-  double spread_t() const { return sums_.tt; }  ///< sum of (t - mean)^2
-
  private:
   LineSums sums_;
 };

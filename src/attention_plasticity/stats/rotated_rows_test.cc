@@ -10,6 +10,7 @@
 #include "attention_plasticity/base/highway_targets_testing.h"
 #include "attention_plasticity/stats/kolmogorov_cells.h"
 #include "attention_plasticity/stats/line_fit.h"
+#include "attention_plasticity/stats/shape_testing.h"
 
 namespace attention_plasticity {
 namespace {

@@ -11,7 +11,7 @@ module=src/attention_plasticity
 mkdir -p "build/fuzz/corpus/$target" build/fuzz/findings
 echo "fuzz: building $target" >&2
 "$compiler" -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Isrc \
-  "fuzz/${target}_fuzz.cc" $module/hub/{http_headers,listing,refusal}.cc $module/base/{text,utf8}.cc \
+  "fuzz/${target}_fuzz.cc" $module/hub/{http_headers,listing,refusal}.cc $module/json/json.cc $module/base/{text,utf8}.cc \
   -lfmt -o "build/fuzz/${target}_fuzz"
 cp -r "fuzz/corpus/$target/." "build/fuzz/corpus/$target/"
 log=build/fuzz/$target.log

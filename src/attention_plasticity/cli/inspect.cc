@@ -2,23 +2,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/run/inspection.h"
 
 namespace attention_plasticity {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json value_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json file_json(const DumpInspection& dump, const FileInspection& file) {
   Json json{{"file", dump.layout.file(file.side, file.head).lexically_relative(dump.layout.folder).generic_string()},
@@ -61,7 +54,7 @@ void print_json(const DumpInspection& dump) {
                   {"query_heads", dump.layout.queries.size()},
                   {"key_heads", dump.layout.keys.size()},
                   {"files", std::move(files)}};
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(json, 2));
 }
 
 void print_overview(const DumpInspection& dump) {

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {
 namespace {
@@ -21,7 +21,6 @@ constexpr std::size_t most_siblings = 50'000;
 // Far above any answer of the Hub. Parsed, text takes some twenty times its size, so that without a bound an answer
 // could fill the memory.
 constexpr std::size_t longest_answer = std::size_t{32} << 20;
-constexpr std::size_t deepest_nesting = 64;
 
 // Reads one kind of answer; messages call it by its name.
 class AnswerReader {
@@ -35,18 +34,17 @@ class AnswerReader {
   }
 
   json parse(std::string_view text) const {
-    if (text.size() > longest_answer) refuse(fmt::format("it is longer than {} MiB", longest_answer >> 20));
-    if (!is_flat_enough(text)) refuse("it is nested too deeply");
-    json answer = json::parse(text, nullptr, false);
-    if (answer.is_discarded()) refuse("it is not JSON");
-    return answer;
+    try {
+      return parse_json(text, {.subject = "it", .most_bytes = longest_answer});
+    } catch (const Error& error) {
+      refuse(error.what());
+    }
   }
 
   // Null when the field is missing or null.
   const json* find(const json& object, const char* key) const {
     if (!object.is_object()) refuse("an object is expected");
-    const auto found = object.find(key);
-    return found == object.end() || found->is_null() ? nullptr : &*found;
+    return find_field(object, key);
   }
 
   const json& field(const json& object, const char* key) const {
@@ -74,26 +72,6 @@ class AnswerReader {
   }
 
  private:
-  // Brackets inside of texts do not count. The parser is not recursive, but takes memory for every level.
-  static bool is_flat_enough(std::string_view text) {
-    std::size_t depth = 0;
-    bool in_text = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const char c = text[i];
-      if (in_text) {
-        if (c == '\\') ++i;
-        if (c == '"') in_text = false;
-      } else if (c == '"') {
-        in_text = true;
-      } else if (c == '[' || c == '{') {
-        if (++depth > deepest_nesting) return false;
-      } else if ((c == ']' || c == '}') && depth > 0) {
-        --depth;
-      }
-    }
-    return true;
-  }
-
   std::string_view name_;
 };
 

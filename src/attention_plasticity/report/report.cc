@@ -8,13 +8,13 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/base/version.h"
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/report/head_cells.h"
 #include "attention_plasticity/report/packed_blocks.h"
 #include "attention_plasticity/report/page.h"
 #include "attention_plasticity/report/page_template.h"
 #include "attention_plasticity/report/result_files.h"
 #include "attention_plasticity/study/head_labels.h"
-#include "attention_plasticity/study/json_text.h"
 #include "attention_plasticity/study/run_description.h"
 
 namespace attention_plasticity {
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-StudyJson block_json(const PackedBlock& block) {
+Json block_json(const PackedBlock& block) {
   constexpr const char* kinds[]{"f64", "i32", "u16"};
   return {{"kind", kinds[static_cast<std::size_t>(block.kind)]},
           {"offset", block.offset},
@@ -31,14 +31,14 @@ StudyJson block_json(const PackedBlock& block) {
 }
 
 // Of thousands of input files, their number says enough.
-StudyJson run_json(const fs::path& file) {
-  StudyJson run = parse_json_object(read_text_file(file), file.string());
+Json run_json(const fs::path& file) {
+  Json run = parse_json_object<Json>(read_text_file(file), {.file = file.string(), .unique_keys = true});
   const auto input = run.find("input");
   if (input == run.end() || !input->is_object()) return run;
   const auto files = input->find("files");
   if (files == input->end() || !files->is_array()) return run;
   double bytes = 0;
-  for (const StudyJson& entry : *files) {
+  for (const Json& entry : *files) {
     if (!entry.is_object()) continue;
     const auto size = entry.find("bytes");
     if (size != entry.end() && size->is_number()) bytes += size->get<double>();
@@ -47,7 +47,7 @@ StudyJson run_json(const fs::path& file) {
   return run;
 }
 
-StudyJson model_json(const HeadMetrics& metrics) {
+Json model_json(const HeadMetrics& metrics) {
   const auto run = read_run_description(metrics.file());
   int num_layers = run ? run->num_layers : 0;
   int num_q_heads = run ? run->num_q_heads : 0;
@@ -55,17 +55,17 @@ StudyJson model_json(const HeadMetrics& metrics) {
     num_layers = std::max(num_layers, head.layer + 1);
     num_q_heads = std::max(num_q_heads, head.q_head + 1);
   }
-  StudyJson windows = StudyJson::object();
+  Json windows = Json::object();
   if (run) {
     for (const auto& [layer, window] : run->windows) windows[std::to_string(layer)] = window;
   }
-  StudyJson model{{"name", nullptr}, {"num_layers", num_layers}, {"num_q_heads", num_q_heads}, {"windows", windows}};
+  Json model{{"name", nullptr}, {"num_layers", num_layers}, {"num_q_heads", num_q_heads}, {"windows", windows}};
   if (run && run->model) model["name"] = *run->model;
   return model;
 }
 
-StudyJson heads_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
-  StudyJson json;
+Json heads_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
+  Json json;
   for (const auto& [name, member] :
        {std::pair("layer", &MeasuredHead::layer), std::pair("q_head", &MeasuredHead::q_head),
         std::pair("k_head", &MeasuredHead::k_head)}) {
@@ -76,8 +76,8 @@ StudyJson heads_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
   return json;
 }
 
-StudyJson metrics_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
-  StudyJson json = StudyJson::array();
+Json metrics_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
+  Json json = Json::array();
   for (const std::string_view name : metrics.measures()) {
     json.push_back({{"name", name}, {"block", block_json(blocks.add_exact(metrics.values(name)))}});
   }
@@ -85,7 +85,7 @@ StudyJson metrics_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
 }
 
 // A label of each measured head; NaN where it has none.
-StudyJson labels_json(const HeadLabels& labels, const HeadMetrics& metrics, PackedBlocks& blocks) {
+Json labels_json(const HeadLabels& labels, const HeadMetrics& metrics, PackedBlocks& blocks) {
   std::vector<std::optional<std::size_t>> places(metrics.heads().size());  // in the labels, by head
   std::ranges::transform(metrics.heads(), places.begin(), [&](const MeasuredHead& head) { return labels.find(head); });
   if (std::ranges::none_of(places, [](const auto& place) { return place.has_value(); })) {
@@ -94,7 +94,7 @@ StudyJson labels_json(const HeadLabels& labels, const HeadMetrics& metrics, Pack
         fmt::format("none of its {} heads is in {}; are both of the same model?", labels.heads.size(), metrics.file()),
         labels.file);
   }
-  StudyJson json = StudyJson::array();
+  Json json = Json::array();
   for (const HeadLabel& label : labels.labels) {
     std::vector<double> values(places.size(), std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -128,19 +128,19 @@ std::vector<ShownTable> shown_tables() {
   };
 }
 
-StudyJson table_json(const HeadCells& cells, PackedBlocks& blocks) {
-  StudyJson keys = StudyJson::object();
+Json table_json(const HeadCells& cells, PackedBlocks& blocks) {
+  Json keys = Json::object();
   for (const HeadCells::Keys& key : cells.keys) keys[key.name] = block_json(blocks.add_integers(key.values));
-  StudyJson columns = StudyJson::object();
+  Json columns = Json::object();
   for (const HeadCells::Column& column : cells.columns) {
     columns[column.name] = block_json(blocks.add_rounded(column.values));
   }
   return {{"cells", cells.num_cells}, {"keys", keys}, {"columns", columns}};
 }
 
-StudyJson tables_json(const ResultFiles& files, const HeadMetrics& metrics, PackedBlocks& blocks,
-                      std::vector<std::string>& notes) {
-  StudyJson json = StudyJson::object();
+Json tables_json(const ResultFiles& files, const HeadMetrics& metrics, PackedBlocks& blocks,
+                 std::vector<std::string>& notes) {
+  Json json = Json::object();
   for (const ShownTable& table : shown_tables()) {
     const auto& file = files.*table.file;
     if (!file) continue;
@@ -165,14 +165,14 @@ Report make_report(const ReportOptions& options) {
   report.notes = files.notes;
 
   PackedBlocks blocks;
-  StudyJson head;
+  Json head;
   head["program"] = {{"version", program.version}, {"commit", program.commit}};
   head["source"] = options.results.string();
-  head["run"] = files.run ? run_json(*files.run) : StudyJson();
+  head["run"] = files.run ? run_json(*files.run) : Json();
   head["model"] = model_json(metrics);
   head["heads"] = heads_json(metrics, blocks);
   head["metrics"] = metrics_json(metrics, blocks);
-  head["labels"] = StudyJson::array();
+  head["labels"] = Json::array();
   head["labels_file"] = nullptr;
   if (const auto labels_file = options.labels ? options.labels : files.labels) {
     const HeadLabels labels = read_head_labels(*labels_file);
@@ -183,7 +183,7 @@ Report make_report(const ReportOptions& options) {
   head["tables"] = tables_json(files, metrics, blocks, report.notes);
 
   // Names of columns may be any bytes; what is no UTF-8 is shown as U+FFFD.
-  const std::string json = head.dump(-1, ' ', true, StudyJson::error_handler_t::replace);
+  const std::string json = head.dump(-1, ' ', true, Json::error_handler_t::replace);
   report.page = filled_page(page_template(), json, blocks.compressed_text());
   return report;
 }

@@ -6,7 +6,7 @@
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text_file.h"
-#include "attention_plasticity/study/json_text.h"
+#include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {
 namespace {
@@ -22,11 +22,11 @@ bool is_there(const fs::path& file) {
 class TableNames {
  public:
   TableNames() = default;
-  explicit TableNames(StudyJson run) : run_(std::move(run)) {
+  explicit TableNames(nlohmann::json run) : run_(std::move(run)) {
     const auto files = run_.find("files");
     if (files == run_.end() || !files->is_array()) return;
     written_.emplace();
-    for (const StudyJson& file : *files) {
+    for (const nlohmann::json& file : *files) {
       if (file.is_string()) written_->push_back(fs::path(file.get<std::string>()).filename().string());
     }
   }
@@ -45,7 +45,7 @@ class TableNames {
   }
 
  private:
-  StudyJson run_ = StudyJson::object();
+  nlohmann::json run_ = nlohmann::json::object();
   std::optional<std::vector<std::string>> written_;
 };
 
@@ -61,7 +61,8 @@ ResultFiles find_result_files(const fs::path& results) {
   TableNames names;
   if (is_there(folder / "run.json")) {
     files.run = folder / "run.json";
-    names = TableNames(parse_json_object(read_text_file(*files.run), files.run->string()));
+    names =
+        TableNames(parse_json_object(read_text_file(*files.run), {.file = files.run->string(), .unique_keys = true}));
   }
   const auto find = [&](const char* field, const char* usual) -> std::optional<fs::path> {
     for (const std::string& name : {names.name(field, usual), std::string(usual)}) {

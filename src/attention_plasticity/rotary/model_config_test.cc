@@ -335,19 +335,19 @@ TEST(ModelConfig, RefusesValuesOfAnotherType) {
 
 TEST(ModelConfig, RefusesTextThatIsNoJsonObject) {
   const auto input = [](const std::string& text) { return refusal(text, 0, 8, ErrorKind::input); };
-  EXPECT_EQ(input(""), "the model's config is not valid JSON (at byte 1)");
-  EXPECT_EQ(input("{\"rope_theta\": NaN}"), "the model's config is not valid JSON (at byte 16)");
+  EXPECT_EQ(input(""), "the model's config is not valid JSON (line 1, column 1)");
+  EXPECT_EQ(input("{\"rope_theta\": NaN}"), "the model's config is not valid JSON (line 1, column 16)");
   EXPECT_EQ(input("[]"), "the model's config is a list of 0; a JSON object is expected");
   EXPECT_EQ(input("{\"a\": 1e999}"), "the model's config holds a number that is too large");
-  EXPECT_EQ(input("{\"a\": \"\xff\"}"), "the model's config is not valid JSON (at byte 8)");
+  EXPECT_EQ(input("{\"a\": \"\xff\"}"), "the model's config is not valid JSON (line 1, column 8)");
 }
 
 TEST(ModelConfig, SurvivesDeepNesting) {
   constexpr std::size_t depth = 200000;
   const std::string deep = std::string(depth, '[') + std::string(depth, ']');
-  EXPECT_EQ(refusal(deep, 0, 8, ErrorKind::input), "the model's config is a list of 1; a JSON object is expected");
-  EXPECT_EQ(refusal("{\"rope_parameters\": " + deep + "}"), "rope_parameters is a list of 1; an object is expected");
-  EXPECT_EQ(refusal("{\"other\": " + deep + "}"), "says nothing");
+  const std::string too_deep = "the model's config is nested more than 64 levels deep";
+  EXPECT_EQ(refusal(deep, 0, 8, ErrorKind::input), too_deep);
+  EXPECT_EQ(refusal("{\"other\": " + deep + "}", 0, 8, ErrorKind::input), too_deep);
 }
 
 TEST(ModelConfig, ShowsLongValuesShort) {

@@ -180,6 +180,7 @@ TEST(ResolveConfig, ReadsARotation) {
   EXPECT_EQ(flag_refusal("--rope_scaling", "linear"),
             "--rope_scaling: linear is not a JSON object such as {\"rope_type\": \"linear\", \"factor\": 4}");
   EXPECT_NE(flag_refusal("--rope_scaling", "[1]"), "");
+  EXPECT_NE(flag_refusal("--rope_scaling", "{\"a\": " + std::string(50'000, '[') + std::string(50'000, ']') + "}"), "");
   EXPECT_NE(flag_refusal("--rope_dim", "1"), "");
 }
 

@@ -8,13 +8,13 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/utf8.h"
+#include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {
 namespace {
@@ -170,9 +170,11 @@ double config_positive_number(std::string_view text) {
 }
 
 std::string config_mapping(std::string_view text) {
-  const auto object = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (!object.is_object()) refuse(text, "is not a JSON object such as {\"rope_type\": \"linear\", \"factor\": 4}");
-  return object.dump();
+  try {
+    return parse_json_object<Json>(text, {}).dump();
+  } catch (const Error&) {
+    refuse(text, "is not a JSON object such as {\"rope_type\": \"linear\", \"factor\": 4}");
+  }
 }
 
 std::optional<bool> boolean_word(std::string_view text) {

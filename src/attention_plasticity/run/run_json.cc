@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "attention_plasticity/base/version.h"
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/csv.h"
 #include "attention_plasticity/run/summary.h"
@@ -17,15 +16,6 @@ namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
-// NaN has no spelling in JSON.
-Json number_or_null(double value) { return std::isnan(value) ? Json(nullptr) : Json(value); }
-
-template <typename T>
-Json value_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 std::string utc(fs::file_time_type time) {
   const auto system = std::chrono::file_clock::to_sys(time);
@@ -137,10 +127,10 @@ Json heads_json(const RunPlan& plan, const RunResult& run) {
 
 Json model_summary_json(const ModelSummary& model) {
   return {{"heads", model.heads},
-          {"mean", number_or_null(model.mean)},
-          {"se", number_or_null(model.error)},
-          {"share_below_0.25", number_or_null(model.share_below)},
-          {"share_above_0.75", number_or_null(model.share_above)}};
+          {"mean", model.mean},
+          {"se", model.error},
+          {"share_below_0.25", model.share_below},
+          {"share_above_0.75", model.share_above}};
 }
 
 Json summary_json(const RunResult& run) {
@@ -172,8 +162,7 @@ std::string run_json(const RunPlan& plan, const RunConfig& config, const RunResu
                     {"wall_s", resources.wall_s},
                     {"cpu_s", resources.cpu_s},
                     {"peak_rss_bytes", resources.peak_rss_bytes}}}};
-  // File names need not be UTF-8; what is not is replaced rather than refused.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace attention_plasticity

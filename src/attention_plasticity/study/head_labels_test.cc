@@ -102,8 +102,8 @@ TEST(HeadLabels, RefuseABrokenMatrixAndNameTheLine) {
 
 TEST(HeadLabels, RefuseABrokenObjectAndNameTheKey) {
   EXPECT_EQ(refused("{}"), "input: l: is an object without heads");
-  EXPECT_EQ(refused("[[1, 2]]"), "input: l: should be a JSON object, and is another value");
-  EXPECT_EQ(refused("{\"0-1\": [1],\n\"0-2\": [NaN]}"), "input: l: line 2: is not valid JSON");
+  EXPECT_EQ(refused("[[1, 2]]"), "input: l: is a list of 1; a JSON object is expected");
+  EXPECT_EQ(refused("{\"0-1\": [1],\n\"0-2\": [NaN]}"), "input: l: is not valid JSON (line 2, column 9)");
   for (const std::string key : {"3", "a-1", "1-", "-1-2", "1-2-3", "1--2", "1-10000", "1- 2", "99999999999-1"}) {
     EXPECT_EQ(refused("{\"" + key + "\": [1]}"),
               "input: l: '" + key + "': keys should be layer and head, such as 12-3");
@@ -111,7 +111,7 @@ TEST(HeadLabels, RefuseABrokenObjectAndNameTheKey) {
   for (const std::string value : {"[]", "1", "[\"x\"]", "null", "{\"a\": 1}"}) {
     EXPECT_EQ(refused("{\"1-2\": " + value + "}"), "input: l: '1-2': should hold a list of numbers, at least one");
   }
-  EXPECT_EQ(refused(R"({"1-2": [1], "1-2": [2]})"), "input: l: key '1-2' occurs twice");
+  EXPECT_EQ(refused(R"({"1-2": [1], "1-2": [2]})"), "input: l: holds the key '1-2' twice");
   EXPECT_EQ(refused(R"({"1-2": [1], "01-2": [2]})"), "input: l: layer 1, head 2 occurs twice");
   EXPECT_EQ(refused(R"({"1-2": [1e999]})"), "input: l: holds a number that is too large");
 }

@@ -5,7 +5,7 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
-#include "attention_plasticity/study/json_text.h"
+#include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {
 namespace {
@@ -13,7 +13,8 @@ namespace {
 constexpr std::int64_t most_heads = 10'000;
 constexpr std::int64_t longest_window = 9'007'199'254'740'992;  // 2^53: what a JSON number holds exactly
 
-const StudyJson& member(const StudyJson& object, const char* key, StudyJson::value_t type, const std::string& file) {
+const nlohmann::json& member(const nlohmann::json& object, const char* key, nlohmann::json::value_t type,
+                             const std::string& file) {
   const auto found = object.find(key);
   if (found != object.end() && found->type() == type) return *found;
   throw Error(
@@ -21,7 +22,7 @@ const StudyJson& member(const StudyJson& object, const char* key, StudyJson::val
       fmt::format("has no {}, so it is not the run.json of a run; move it away to go by the metrics alone", key), file);
 }
 
-std::map<int, std::int64_t> sliding_windows(const StudyJson& layers, int num_layers, const std::string& file) {
+std::map<int, std::int64_t> sliding_windows(const nlohmann::json& layers, int num_layers, const std::string& file) {
   std::map<int, std::int64_t> windows;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::string place = fmt::format("model.layers[{}].", i);
@@ -32,14 +33,15 @@ std::map<int, std::int64_t> sliding_windows(const StudyJson& layers, int num_lay
     if (attention == layers[i].end() || (*attention != "full" && *attention != "sliding")) {
       throw Error(ErrorKind::input, place + "attention should be full or sliding", file);
     }
-    const auto layer = static_cast<int>(json_integer(layers[i], "layer", 0, num_layers - 1, place, file));
-    if (*attention == "sliding") windows[layer] = json_integer(layers[i], "window", 1, longest_window, place, file);
+    const auto layer = static_cast<int>(whole_number_field(layers[i], "layer", 0, num_layers - 1, place, file));
+    if (*attention == "sliding")
+      windows[layer] = whole_number_field(layers[i], "window", 1, longest_window, place, file);
   }
   return windows;
 }
 
 // What an older run does not say, or says in another way, is not known.
-std::optional<BucketSampling> bucket_sampling(const StudyJson& json) {
+std::optional<BucketSampling> bucket_sampling(const nlohmann::json& json) {
   const auto sampling = json.find("sampling");
   if (sampling == json.end() || !sampling->is_object()) return std::nullopt;
   const auto strategy = sampling->find("strategy");
@@ -53,10 +55,10 @@ std::optional<BucketSampling> bucket_sampling(const StudyJson& json) {
 }  // namespace
 
 RunDescription parse_run_description(std::string_view text, const std::string& file) {
-  const StudyJson json = parse_json_object(text, file);
-  const StudyJson& model = member(json, "model", StudyJson::value_t::object, file);
+  const nlohmann::json json = parse_json_object(text, {.file = file, .unique_keys = true});
+  const nlohmann::json& model = member(json, "model", nlohmann::json::value_t::object, file);
   const auto count = [&](const char* key) {
-    return static_cast<int>(json_integer(model, key, 1, most_heads, "model.", file));
+    return static_cast<int>(whole_number_field(model, key, 1, most_heads, "model.", file));
   };
   RunDescription run;
   const auto name = model.find("name");
@@ -70,7 +72,7 @@ RunDescription parse_run_description(std::string_view text, const std::string& f
                             run.num_q_heads, run.num_k_heads),
                 file);
   }
-  run.windows = sliding_windows(member(model, "layers", StudyJson::value_t::array, file), run.num_layers, file);
+  run.windows = sliding_windows(member(model, "layers", nlohmann::json::value_t::array, file), run.num_layers, file);
   run.sampling = bucket_sampling(json);
   return run;
 }

@@ -61,8 +61,8 @@ TEST(RunDescription, MayBeMissing) {
 }
 
 TEST(RunDescription, RefusesOtherFilesAndNamesTheKey) {
-  EXPECT_EQ(refused("{\n\n x"), "input: run.json: line 3: is not valid JSON");
-  EXPECT_EQ(refused("[1]"), "input: run.json: should be a JSON object, and is another value");
+  EXPECT_EQ(refused("{\n\n x"), "input: run.json: is not valid JSON (line 3, column 2)");
+  EXPECT_EQ(refused("[1]"), "input: run.json: is a list of 1; a JSON object is expected");
   EXPECT_EQ(
       refused(R"({"schema": 1})"),
       "input: run.json: has no model, so it is not the run.json of a run; move it away to go by the metrics alone");
@@ -78,9 +78,9 @@ TEST(RunDescription, RefusesOtherFilesAndNamesTheKey) {
   EXPECT_EQ(refused(with_model("{" + shape + R"([{"layer": 1, "attention": "local"}]})")),
             "input: run.json: model.layers[0].attention should be full or sliding");
   EXPECT_EQ(refused(with_model("{" + shape + "[3]}")), "input: run.json: model.layers[0] should be an object");
-  EXPECT_EQ(refused(R"({"model": {"name": "a", "name": "b"}})"), "input: run.json: key 'name' occurs twice");
+  EXPECT_EQ(refused(R"({"model": {"name": "a", "name": "b"}})"), "input: run.json: holds the key 'name' twice");
   EXPECT_EQ(refused(R"({"schema": 1, "model": {"schema": 1}, "schema": 1})"),
-            "input: run.json: key 'schema' occurs twice");
+            "input: run.json: holds the key 'schema' twice");
 }
 
 }  // namespace

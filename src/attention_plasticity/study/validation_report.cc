@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "attention_plasticity/study/json_text.h"
+#include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {
 namespace {
@@ -72,20 +72,14 @@ std::string csv_row(const char* statistic, const Agreement& agreement) {
                      agreement.heads);
 }
 
-StudyJson number_or_null(double value) { return std::isnan(value) ? StudyJson(nullptr) : StudyJson(value); }
-
-StudyJson agreement_json(const Agreement& agreement) {
-  return {{"label", agreement.label},
-          {"measure", agreement.measure},
-          {"value", number_or_null(agreement.value)},
-          {"low", number_or_null(agreement.interval.low)},
-          {"high", number_or_null(agreement.interval.high)},
-          {"heads", agreement.heads}};
+Json agreement_json(const Agreement& agreement) {
+  return {{"label", agreement.label},      {"measure", agreement.measure},    {"value", agreement.value},
+          {"low", agreement.interval.low}, {"high", agreement.interval.high}, {"heads", agreement.heads}};
 }
 
-StudyJson contrast_json(const std::optional<HeadContrast>& contrast) {
+Json contrast_json(const std::optional<HeadContrast>& contrast) {
   if (!contrast) return nullptr;
-  StudyJson areas = StudyJson::array();
+  Json areas = Json::array();
   for (const Agreement& area : contrast->areas) areas.push_back(agreement_json(area));
   return {{"positive", contrast->positive},
           {"negative", contrast->negative},
@@ -138,9 +132,9 @@ std::string validation_csv(const Validation& validation) {
 
 std::string validation_json(const Validation& validation, const BootstrapOptions& bootstrap, const std::string& metrics,
                             const std::string& labels) {
-  StudyJson correlations = StudyJson::array();
+  Json correlations = Json::array();
   for (const Agreement& agreement : validation.correlations) correlations.push_back(agreement_json(agreement));
-  const StudyJson json{
+  const Json json{
       {"metrics", metrics},
       {"labels", labels},
       {"heads",
@@ -152,8 +146,7 @@ std::string validation_json(const Validation& validation, const BootstrapOptions
       {"spearman", std::move(correlations)},
       {"auc", contrast_json(validation.contrast)},
       {"notes", validation.notes}};
-  // Names in files need not be UTF-8; what is not is replaced rather than refused.
-  return json.dump(2, ' ', false, StudyJson::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace attention_plasticity

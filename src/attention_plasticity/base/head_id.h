@@ -4,7 +4,7 @@
 
 namespace attention_plasticity {
 
-/// A query head of a layer and the key head it reads. All count from 0.
+/// A query head and the key head that it reads.
 struct HeadId {
   int layer = 0;
   int q_head = 0;

@@ -1,6 +1,7 @@
 #include "attention_plasticity/hub/content_digest.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <openssl/evp.h>
 
 #include <array>
@@ -11,14 +12,14 @@ namespace attention_plasticity {
 struct ContentDigest::Context {
   EVP_MD_CTX* evp = nullptr;
   const EVP_MD* algorithm = nullptr;
-  std::string prefix;  // counts before the content
+  std::string prefix;  // is hashed before the content
 };
 
 ContentDigest::ContentDigest(const RepoFile& file) : context_(std::make_unique<Context>()) {
   context_->evp = EVP_MD_CTX_new();
   if (context_->evp == nullptr) throw std::bad_alloc();
   context_->algorithm = file.is_large ? EVP_sha256() : EVP_sha1();
-  // Git's object: its kind, its size, a zero byte, its content.
+  // A Git object begins with its kind, its size and a zero byte.
   if (!file.is_large) context_->prefix = fmt::format("blob {}", file.size) + '\0';
   reset();
 }
@@ -36,10 +37,7 @@ std::string ContentDigest::finish() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   EVP_DigestFinal_ex(context_->evp, digest.data(), &size);
-  std::string text;
-  text.reserve(2 * std::size_t{size});
-  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
-  return text;
+  return fmt::format("{:02x}", fmt::join(digest.begin(), digest.begin() + size, ""));
 }
 
 }  // namespace attention_plasticity

@@ -8,8 +8,8 @@
 
 namespace attention_plasticity {
 
-/// The digest that a file's content must have, fed piece by piece: SHA-256 for a large file, Git's SHA-1 of the object
-/// for a small one.
+/// Computes the digest of a file piece by piece: the SHA-256 of the content of a large file, Git's SHA-1 of the blob
+/// object of a small one. The Hub lists the same digest as the file's etag.
 class ContentDigest {
  public:
   explicit ContentDigest(const RepoFile& file);
@@ -17,10 +17,10 @@ class ContentDigest {
   ContentDigest(const ContentDigest&) = delete;
   ContentDigest& operator=(const ContentDigest&) = delete;
 
-  /// From the start again.
+  /// Forgets all bytes that were added.
   void reset();
   void add(std::string_view bytes);
-  /// Of all that was added: hexadecimal, in lower case. Ends the digest until the next reset.
+  /// The digest of all bytes that were added, hexadecimal in lower case. Call `reset` before adding bytes again.
   std::string finish();
 
  private:

@@ -1,20 +1,20 @@
-// A Hub on loopback, for tests of whole programs. It serves folders as branches of a dataset. It ends on SIGTERM, on
-// SIGINT, and when its standard input is a pipe that is closed. The first line of its output is the endpoint.
+// A Hub on loopback, for tests of whole programs. It serves folders as branches of a dataset until SIGTERM or SIGINT
+// arrives, or until its standard input closes, if that is a pipe. The first line of its output is the endpoint.
 //
 //   loopback_hub --repo ORG/NAME --revision NAME --folder DIR [--revision NAME --folder DIR]... --log FILE
 //     --branch NAME          the same as --revision
-//     --tag NAME             a tag for the present state of the branch given last
+//     --tag NAME             tags the branch that was given last
 //     --token TOKEN          makes the repository private
-//     --gated                shows the listing to everybody, but the files only to the token
+//     --gated                makes the listing public; the files need the token
 //     --page_size N          entries in a page of the listing
-//     --slow BYTES           sends each body at this many bytes per second
-//     --fail STATUS[xN][@PART]            the next N (default 1) requests whose target contains PART get that status
-//     --drop_after BYTES[xN][@PART]       the next N bodies end early; without PART, bodies of large files only
-//     --stall_after BYTES[xN][@PART]      the next N bodies stop and stay open; PART as above
-//     --corrupt OFFSET[xN][@PART]         the next N bodies have a wrong byte at OFFSET; PART as above
+//     --slow BYTES           sends this number of bytes of each body per second
+//     --fail STATUS[xN][@PART]            answers the next N (1) requests whose target holds PART (any) with STATUS
+//     --drop_after BYTES[xN][@PART]       closes the next N bodies early; those of large files unless PART is given
+//     --stall_after BYTES[xN][@PART]      likewise sends nothing more
+//     --corrupt OFFSET[xN][@PART]         likewise changes the byte at OFFSET
 //
-// Files of 10 KiB and more are large files. Each request adds a line to the log: METHOD HOST TARGET STATUS BYTES, where
-// HOST is `api` or `storage`. The line is written before the last byte of the answer, unless the client leaves earlier.
+// Files of 10 KiB and more are large. Each request adds a line to the log: METHOD HOST TARGET STATUS BYTES, where HOST
+// is `api` or `storage`. The line is written before the last byte of the answer is sent.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -87,7 +87,7 @@ FaultFlag parse_fault(std::string_view text) {
   return flag;
 }
 
-/// A fault of bodies; by default of large files, which come from the storage.
+/// A fault of a body: by default of a large file, which the storage serves.
 FaultFlag parse_body_fault(std::string_view text) {
   FaultFlag flag = parse_fault(text);
   flag.requests.method = "GET";
@@ -163,7 +163,7 @@ int block_ending_signals() {
 void wait_for_end(int signals) {
   struct stat input{};
   const bool is_pipe = ::fstat(STDIN_FILENO, &input) == 0 && (S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode));
-  // A shell gives /dev/null to programs in the background. The end of /dev/null does not mean that the Hub should end.
+  // Shells give background programs /dev/null as input, which is at its end from the start: only a pipe counts.
   pollfd watched[] = {{signals, POLLIN, 0}, {is_pipe ? STDIN_FILENO : -1, POLLIN, 0}};
   for (;;) {
     if (::poll(watched, 2, -1) < 0) continue;
@@ -178,7 +178,7 @@ void wait_for_end(int signals) {
 int main(int argument_count, char** arguments) {
   try {
     const int signals = block_ending_signals();
-    std::ofstream log;  // outlives the Hub, whose threads write to it
+    std::ofstream log;  // must outlive the Hub, whose threads write to it
     LoopbackHub hub;
     const Settings settings = apply_flags(hub, {arguments + 1, arguments + argument_count});
     hub.set_options(settings.repo, settings.options);

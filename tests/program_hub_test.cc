@@ -33,7 +33,7 @@ class ProgramHub : public ProgramTest {
     }
   }
 
-  // When a variable has two values, the first counts.
+  // When a variable is set twice, the first value counts.
   Surroundings here(const std::vector<std::string>& environment = {}) const {
     Surroundings surroundings;
     surroundings.folder = here_.path();
@@ -62,7 +62,7 @@ class ProgramHub : public ProgramTest {
     return run(words, here(environment));
   }
 
-  // The last line of a failed run, without the program's name.
+  // The last line of standard error, without the name of the program.
   std::string complaint(int code, const Outcome& outcome) const {
     EXPECT_EQ(outcome.code, code) << outcome.err;
     EXPECT_EQ(outcome.out, "");
@@ -106,7 +106,7 @@ TEST_F(ProgramHub, GivesTheSameTablesAsFromDisk) {
   EXPECT_EQ(tables, 5U);
 }
 
-// With longrope, the frequencies of the rotation depend on the largest position of the dump.
+// The rotation's factors depend on the largest position of the dump.
 TEST_F(ProgramHub, WaitsForAllHeadsWhereTheRotationDependsOnTheLength) {
   fs::copy(dump(), here_ / "longrope", fs::copy_options::recursive);
   write_bytes(here_ / "longrope/config.json",
@@ -391,7 +391,7 @@ TEST_F(ProgramHub, AWrongChecksumEndsTheRunAndKeepsFinishedHeads) {
   const Outcome outcome = from_hub({"--max_workers", "1"});
   EXPECT_EQ(outcome.code, 5) << outcome.err;
   const std::string line = last_line(outcome.err);
-  EXPECT_NE(line.find("l01h02q/data.parquet: its checksum stays wrong"), std::string::npos) << line;
+  EXPECT_NE(line.find("l01h02q/data.parquet: its checksum was wrong 3 times"), std::string::npos) << line;
   EXPECT_TRUE(fs::exists(here_ / "out/head_metrics.partial.csv"));
   EXPECT_FALSE(fs::exists(here_ / "out/head_metrics.csv"));
   EXPECT_FALSE(fs::exists(snapshot() / "l01h02q/data.parquet"));

@@ -42,12 +42,12 @@ bool points_to(const fs::path& link, const fs::path& target) {
   return fs::read_symlink(link, missing) == target && !missing;
 }
 
-// False where the file system has no links.
+// Returns false where the file system has no links.
 bool place_link(const fs::path& target, const fs::path& link) {
   std::error_code failed;
   fs::create_symlink(target, link, failed);
   if (!failed) return true;
-  // Another program has just made it.
+  // Another program has made the same link meanwhile.
   if (failed == std::errc::file_exists && points_to(link, target)) return true;
   const bool has_no_links = failed == std::errc::operation_not_permitted ||
                             failed == std::errc::operation_not_supported ||
@@ -110,7 +110,7 @@ void HubCache::prepare() const {
   const fs::path tag = cache_ / "CACHEDIR.TAG";
   std::error_code unknown;
   if (fs::exists(tag, unknown)) return;
-  // The signature is that of the Cache Directory Tagging Specification.
+  // The first line is defined by the Cache Directory Tagging Specification.
   write_file_atomically(tag,
                         "Signature: 8a477f597d28d172789f06886806bc55\n"
                         "# A cache of files from the Hugging Face Hub: backups may leave it out.\n");
@@ -123,7 +123,7 @@ void HubCache::place(const std::string& etag, const std::string& commit, const s
   make_folders(link.parent_path());
   if (use_symlinks_ && points_to(link, target)) return;
   std::error_code failed;
-  fs::remove(link, failed);  // a link that leads nowhere
+  fs::remove(link, failed);  // it may be a link to a blob that is gone
   if (use_symlinks_ && place_link(target, link)) return;
   if (is_new) {
     fs::rename(content, link, failed);

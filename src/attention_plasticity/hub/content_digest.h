@@ -8,8 +8,8 @@
 
 namespace attention_plasticity {
 
-/// The digest that a file's content must have, fed piece by piece: SHA-256 for a large file, Git's SHA-1 of the object
-/// for a small one.
+/// Computes the digest of a file piece by piece: the SHA-256 of the content of a large file, Git's SHA-1 of the blob
+/// object of a small one. The Hub lists the same digest as the file's etag.
 class ContentDigest {
  public:
   explicit ContentDigest(const RepoFile& file);

@@ -19,14 +19,14 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// The characters of names (RFC 9110, section 5.6.2).
+// Characters that names may hold (RFC 9110, section 5.6.2).
 bool is_token_character(char c) {
   return is_digit(c) || is_letter(c) || (c != '\0' && std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string::npos);
 }
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// Digits only. Beyond 2^64 the number is the largest there is, so that the caller can tell.
+// A number of digits only. From 2^64 on `value` is the largest 64-bit number and `is_exact` is false.
 struct Digits {
   std::uint64_t value = 0;
   bool is_exact = true;
@@ -48,8 +48,8 @@ seconds clamped_wait(std::uint64_t wait) {
   return seconds{std::min(wait, static_cast<std::uint64_t>(longest_asked_wait.count()))};
 }
 
-// Reads the grammar that Link and RateLimit share: `;name=value` lists, values plain or quoted. Each step takes what it
-// names off the front, after blanks; false or none leaves the text as it was.
+// Reads what Link and RateLimit have in common: lists of `;name=value` with plain or quoted values. Each function takes
+// its item off the front of the text, after blanks. When it returns false or nothing, it takes only the blanks.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view text) : rest_(text) {}
@@ -66,7 +66,7 @@ class FieldReader {
     return true;
   }
 
-  // What stands before `end`, which is taken too.
+  // The text before `end`. Takes `end` too.
   std::optional<std::string_view> take_until(char end) {
     const std::size_t size = rest_.find(end);
     if (size == std::string_view::npos) return std::nullopt;
@@ -77,7 +77,7 @@ class FieldReader {
 
   std::optional<std::string> take_name() { return take_run(is_token_character); }
 
-  // Plain or quoted. Plain ones hold more than names do: `text/html`, or bytes as `:YQ==:`.
+  // A plain or quoted value. Plain values may hold more characters than names: `text/html`, or bytes as `:YQ==:`.
   std::optional<std::string> take_value() {
     skip_blanks();
     if (rest_.empty() || rest_.front() != '"') {
@@ -97,7 +97,7 @@ class FieldReader {
   }
 
  private:
-  // The characters from here on that are of a kind; none when there are none.
+  // The longest run of characters that `is_of_kind` accepts. Nothing when it is empty.
   template <typename Kind>
   std::optional<std::string> take_run(Kind is_of_kind) {
     skip_blanks();
@@ -112,7 +112,7 @@ class FieldReader {
   std::string_view rest_;
 };
 
-// `;a=1;b="x";c`, by name in lower case; the first of equal names counts. None when malformed.
+// Parameters such as `;a=1;b="x";c` by name in lower case. Of equal names the first counts. Nothing when malformed.
 std::optional<std::map<std::string, std::string>> take_parameters(FieldReader& reader) {
   std::map<std::string, std::string> parameters;
   while (reader.take(';')) {
@@ -129,7 +129,7 @@ std::optional<std::map<std::string, std::string>> take_parameters(FieldReader& r
   return parameters;
 }
 
-// rel holds one or several relations with blanks between them.
+// A rel parameter holds one or several relations, separated by blanks.
 bool names_next(std::string_view relations) {
   const std::string lower = lower_case(relations);
   for (std::size_t begin = 0; begin < lower.size();) {
@@ -150,7 +150,7 @@ std::optional<seconds> parse_retry_after(std::string_view header, std::chrono::s
   return std::clamp(wait, seconds{0}, longest_asked_wait);
 }
 
-// `"api";r=0;t=55`, or several such items (draft-ietf-httpapi-ratelimit-headers-09, section 4).
+// A list of items such as `"api";r=0;t=55` (draft-ietf-httpapi-ratelimit-headers-09, section 4).
 std::optional<seconds> parse_rate_limit(std::string_view header) {
   FieldReader reader(header);
   std::optional<seconds> longest;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/hub/http_headers_testing.h"
+
 namespace attention_plasticity {
 namespace {
 
@@ -18,12 +20,6 @@ using std::chrono::sys_days;
 
 constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
 constexpr auto noon = sys_days{std::chrono::year{2015} / 10 / 21} + hours{12};
-
-HttpHeaders headers_of(const std::vector<std::string>& lines) {
-  HttpHeaders headers;
-  for (const std::string& line : lines) headers.add_line(line);
-  return headers;
-}
 
 std::optional<seconds> wait_of(const std::vector<std::string>& lines,
                                std::chrono::system_clock::time_point now = noon) {

@@ -62,7 +62,7 @@ json revision(const std::vector<std::string>& paths) {
   return {{"id", "org/name"}, {"sha", commit}, {"siblings", siblings}};
 }
 
-/// Every kind of path that must not be taken.
+/// Paths that must be refused, one of each kind.
 std::vector<std::string> escaping_paths() {
   return {"",
           "/",

@@ -22,7 +22,7 @@ bool fits(const HubRequestPattern& pattern, const HubRequest& request) {
 }  // namespace
 
 LoopbackHub::LoopbackHub() {
-  // A proxy that this machine may have leads elsewhere.
+  // The machine may have a proxy, which cannot reach loopback addresses.
   ::setenv("no_proxy", "127.0.0.1,127.0.0.2", 1);
   storage_ = std::make_unique<LoopbackServer>(
       "127.0.0.2", [this](const LoopbackRequest& request) { return answer(HubHost::storage, request); });
@@ -185,7 +185,7 @@ std::optional<LoopbackAnswer> LoopbackHub::refuse(const LoopbackRequest& request
                      std::any_of(repos_.begin(), repos_.end(), [&](const auto& each) { return opens(each.second); });
   if (has_token && !known) return refusal(401, "", "Invalid credentials in Authorization header");
   if (repo == nullptr || (repo->options().is_private && !opens(*repo))) {
-    // Whoever may not see a repository is not told whether it is there.
+    // The Hub does not tell whether a private repository exists.
     return has_token ? refusal(404, "RepoNotFound", "Repository not found")
                      : refusal(401, "", "Invalid username or password.");
   }
@@ -227,7 +227,7 @@ LoopbackAnswer LoopbackHub::answer_file(const LoopbackRequest& request, const st
     put_content(answer, request, file.content);
     return answer;
   }
-  // A body whose length is not the file's, as the Hub sends one.
+  // As on the Hub, a redirect has a body, whose length differs from the file's.
   answer.set_header("Content-Type", "text/plain; charset=utf-8");
   answer.body = "This file is elsewhere; see the header Location.";
   return answer;
@@ -242,7 +242,7 @@ std::string LoopbackHub::storage_address(const LoopbackFile& file) const {
 }
 
 LoopbackAnswer LoopbackHub::answer_storage(const LoopbackRequest& request) const {
-  // A signed address and a token are two ways to prove who asks; such storage takes one only.
+  // Storage with signed addresses refuses a second form of authorization.
   if (request.headers.contains("authorization")) return storage_refusal(400, "InvalidArgument");
   const LoopbackTarget target(request.target);
   const auto found = target.parts.size() == 3 ? stored_.find(target.parts[2]) : stored_.end();
@@ -251,7 +251,7 @@ LoopbackAnswer LoopbackHub::answer_storage(const LoopbackRequest& request) const
   if (storage_address(file) != storage_origin_ + request.target) return storage_refusal(403, "AccessDenied");
 
   LoopbackAnswer answer;
-  // Not the file's SHA-256: storage knows a checksum of its own.
+  // Not the file's SHA-256: storage has checksums of its own.
   answer.headers = {{"Content-Type", "application/octet-stream"},
                     {"ETag", fmt::format("\"{}\"", file.git_oid.substr(0, 32))}};
   put_content(answer, request, file.content);

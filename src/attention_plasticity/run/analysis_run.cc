@@ -186,7 +186,7 @@ ModelWithoutGroup means_over_heads(std::span<const HeadResult* const> heads) {
 // Heads share documents, so the model's error leaves the same examples out of all heads at once. Where heads were
 // captured on different examples their own groups differ from those of the union, and they are measured again.
 // None when a stop was requested before that was done.
-std::optional<ModelWithoutGroup> model_without_group(const RunPlan& plan, const RunConfig& config, int workers,
+std::optional<ModelWithoutGroup> model_without_group(const PreparedRun& plan, const RunConfig& config, int workers,
                                                      std::span<const HeadResult> results, const RunObserver& observer,
                                                      const std::stop_token& stop) {
   const bool examples_known = std::ranges::none_of(
@@ -235,7 +235,7 @@ struct FreeKeptBlocks {
 
 }  // namespace
 
-RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers, const RunObserver& observer,
+RunResult run_analysis(const PreparedRun& plan, const RunConfig& config, int workers, const RunObserver& observer,
                        const std::stop_token& stop, const HeadArrival& arrive) {
   const FreeKeptBlocks at_the_end;
   Pass pass(plan.tasks, plan.rotation, config, observer);

@@ -23,7 +23,7 @@
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/dump/head_file.h"
-#include "attention_plasticity/run/plan.h"
+#include "attention_plasticity/run/prepared_run.h"
 
 namespace {
 
@@ -109,7 +109,7 @@ class Clock {
   std::map<std::pair<Step, std::size_t>, double> best_;
 };
 
-void time_heads(const ap::RunPlan& plan, std::size_t heads, Clock& clock) {
+void time_heads(const ap::PreparedRun& plan, std::size_t heads, Clock& clock) {
   std::optional<ap::PreparedKeys> keys;
   for (std::size_t head = 0; head < heads; ++head) {
     const ap::HeadTask& task = plan.tasks[head];
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   try {
     ap::RunConfig config;
     config.dataset_local_root = argv[1];
-    const ap::RunPlan plan = ap::make_plan(config);
+    const ap::PreparedRun plan = ap::prepare_run(config);
     const std::size_t heads = std::min(plan.tasks.size(), static_cast<std::size_t>(most_heads));
     Clock clock;
     for (int repetition = 0; repetition < repetitions; ++repetition) time_heads(plan, heads, clock);

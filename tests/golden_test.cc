@@ -27,7 +27,7 @@ void PrintTo(const GoldenCase& golden, std::ostream* out) { *out << golden.name;
 
 RunResult run(const RunConfig& config) {
   const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
-  return run_analysis(make_plan(config), config, 2, silent, std::stop_token());
+  return run_analysis(prepare_run(config), config, 2, silent, std::stop_token());
 }
 
 // The columns of `table` that `other` has.

@@ -23,7 +23,7 @@ const fs::path examples = fs::path(AP_SOURCE_DIR) / "examples";
 
 RunResult run(const RunConfig& config) {
   const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
-  return run_analysis(make_plan(config), config, 2, silent, std::stop_token());
+  return run_analysis(prepare_run(config), config, 2, silent, std::stop_token());
 }
 
 // Leaves out standard errors and the model-free check, which take most of the time.
@@ -36,7 +36,7 @@ RunConfig config_of(const fs::path& dump, std::vector<Setting> settings = {}) {
 
 // Writes the dump as it would have been captured before RoPE: un-rotates all vectors.
 void write_unrotated(const fs::path& from, const fs::path& to) {
-  const RunPlan plan = make_plan(config_of(from));
+  const PreparedRun plan = prepare_run(config_of(from));
   fs::copy_file(from / "config.json", to / "config.json");
   const auto unrotate = [&](Side side, const HeadKey& head) {
     HeadRows rows = read_head_file(plan.layout.file(side, head), side).rows;

@@ -74,7 +74,7 @@ TEST_F(ProgramExit, FlagFaultsNameTheFlagAsTyped) {
             "--weighting: pairs contradicts compat python (--compat), which means uniform");
   EXPECT_EQ(flag_complaint({"--compat", "python", "--standard-errors"}),
             "--standard-errors: true contradicts compat python (--compat), which means false");
-  EXPECT_EQ(flag_complaint({"--quiet=perhaps"}), "--quiet: 'perhaps' is neither true nor false");
+  EXPECT_EQ(flag_complaint({"--quiet=perhaps"}), "--quiet: perhaps is not a boolean; write true or false");
   EXPECT_EQ(flag_complaint({"--bucket_csv", "./head_metrics.csv"}),
             "--bucket_csv: ./head_metrics.csv is the path of output_csv too; every output needs its own");
 }
@@ -82,9 +82,9 @@ TEST_F(ProgramExit, FlagFaultsNameTheFlagAsTyped) {
 TEST_F(ProgramExit, SelectionMustLieInTheModel) {
   EXPECT_EQ(flag_complaint({"--layers", "0-2"}), "layers: 2 is out of range; the model has 2 layers, 0 to 1");
   EXPECT_EQ(flag_complaint({"--q_heads", "4"}), "q_heads: 4 is out of range; the model has 4 query heads, 0 to 3");
-  EXPECT_EQ(flag_complaint({"--num_k_heads", "3"}),
-            "4 query heads cannot be shared out evenly over 3 key heads; pass --num_q_heads and --num_k_heads as the "
-            "model has them");
+  EXPECT_EQ(
+      flag_complaint({"--num_k_heads", "3"}),
+      "4 query heads cannot be divided evenly among 3 key heads; pass the model's --num_q_heads and --num_k_heads");
 }
 
 TEST_F(ProgramExit, MissingOrEmptyDumpIsUnusableInput) {

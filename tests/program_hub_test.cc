@@ -148,7 +148,7 @@ TEST_F(ProgramHub, OfflineUsesWhatIsCached) {
   hub_.reset();
   const Outcome offline = from_hub({}, {"HF_HUB_OFFLINE=1"});
   ASSERT_EQ(offline.code, 0) << offline.err;
-  EXPECT_NE(offline.err.find("are taken for all of the dump"), std::string::npos) << offline.err;
+  EXPECT_NE(offline.err.find("are taken as the whole dump"), std::string::npos) << offline.err;
   EXPECT_TRUE(hub_.requests().empty());
 }
 
@@ -259,7 +259,7 @@ TEST_F(ProgramHub, AnInterruptedDownloadGoesOnInTheNextRun) {
   program.send(SIGINT);
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.code, 130) << outcome.err;
-  EXPECT_NE(outcome.err.find("what has arrived stays"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("downloaded data is kept"), std::string::npos) << outcome.err;
   hub_.set_bytes_per_second(0);
   std::uintmax_t kept = 0;
   for (const std::string& name : names_in(cache() / "datasets--org--dump/blobs")) {

@@ -266,7 +266,7 @@ TEST_F(ProgramPlot, WrongUseIsTwoAndNamesThePlace) {
             "heatmp is not one of plasticity, heatmap, components, distance, heads; did you mean heatmap?");
   EXPECT_EQ(complain({"heads"}), "plot heads needs --metrics: head_metrics.csv of a run, or its folder.");
   EXPECT_EQ(map({"--aplha", "1"}), "--aplha: unknown flag; did you mean --alpha?");
-  EXPECT_EQ(map({"--alpha", "1"}), "--alpha: means nothing to plot heatmap; it is for plasticity");
+  EXPECT_EQ(map({"--alpha", "1"}), "--alpha: does not apply to plot heatmap; it is for plasticity");
   EXPECT_EQ(map({"--cmap", "magmaa"}), "--cmap: 'magmaa' is not a colour map; did you mean magma?");
   EXPECT_EQ(map({"--output", "a.jpg"}),
             "--output: a.jpg should end in .png, .svg or .pdf: the ending says what to draw");
@@ -283,7 +283,7 @@ TEST_F(ProgramPlot, WrongUseIsTwoAndNamesThePlace) {
   write_bytes(here_ / "x.yaml", "# a figure\n\ncmpa: magma\n");
   EXPECT_EQ(map({"--config", "x.yaml"}), "x.yaml:3: cmpa: unknown key; did you mean cmap?");
   write_bytes(here_ / "x.yaml", "limit: 3\n");
-  EXPECT_EQ(map({"--config", "x.yaml"}), "x.yaml:1: limit: means nothing to plot heatmap; it is for components");
+  EXPECT_EQ(map({"--config", "x.yaml"}), "x.yaml:1: limit: does not apply to plot heatmap; it is for components");
   write_bytes(here_ / "x.yaml", "vmin: \"0\"\n");
   EXPECT_EQ(map({"--config", "x.yaml"}), "x.yaml:1: vmin: \"0\" is text; write the number without quotes");
 }

@@ -85,7 +85,9 @@ TEST_F(ProgramSignal, FirstOneKeepsFinishedHeadsAndEarlierResults) {
     EXPECT_EQ(outcome.code, code) << outcome.err;
     EXPECT_EQ(outcome.out, "");
     EXPECT_TRUE(is_plain_text(outcome.err)) << outcome.err;
-    EXPECT_EQ(lines_starting(outcome.err, "stopping after the heads in work; once more to quit at once").size(), 1U);
+    EXPECT_EQ(
+        lines_starting(outcome.err, "stopping after the heads in progress; interrupt again to quit at once").size(),
+        1U);
     const std::size_t finished = lines_starting(outcome.err, "[").size();
     ASSERT_GE(finished, 1U);
     ASSERT_LT(finished, heads) << "the signal came too late to test anything";
@@ -117,11 +119,12 @@ TEST_F(ProgramSignal, SecondOneQuitsAtOnce) {
   RunningProgram program(slow_words({"--num_pairs_per_bucket", "300000", "--non_finite", "drop"}), surroundings_);
   program.wait_for("dropped 1 of 400 rows");
   program.send(SIGINT);
-  program.wait_for("once more to quit at once\n");
+  program.wait_for("interrupt again to quit at once\n");
   program.send(SIGINT);
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.signal, SIGINT) << outcome.code << "\n" << outcome.err;
-  EXPECT_TRUE(outcome.err.ends_with("stopping after the heads in work; once more to quit at once\n")) << outcome.err;
+  EXPECT_TRUE(outcome.err.ends_with("stopping after the heads in progress; interrupt again to quit at once\n"))
+      << outcome.err;
   EXPECT_EQ(names_in(here_ / "out"), std::vector<std::string>{});
 }
 
@@ -132,7 +135,7 @@ TEST_F(ProgramSignal, InTheTerminalTheBarGivesWay) {
   program.send(SIGINT);
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.code, 130);
-  EXPECT_NE(outcome.err.find("\r\x1b[Kstopping after the heads in work; once more to quit at once\n"),
+  EXPECT_NE(outcome.err.find("\r\x1b[Kstopping after the heads in progress; interrupt again to quit at once\n"),
             std::string::npos)
       << outcome.err;
 }
@@ -148,7 +151,7 @@ TEST_F(ProgramSignal, HoweverEarlyItComesMessageAndFilesAgree) {
   const bool was_begun = !lines_starting(outcome.err, "[").empty();
   EXPECT_EQ(names_in(here_ / "out").size(), was_begun ? 6U : 1U);
   EXPECT_EQ(last_line(outcome.err), was_begun ? "interrupted: 1 of 2 heads are in out/head_metrics.partial.csv"
-                                              : "interrupted before any head was done");
+                                              : "interrupted before any head was finished");
 }
 
 }  // namespace

@@ -118,10 +118,10 @@ TEST_F(ProgramValidate, WrongUseIsTwoAndNamesTheNearest) {
   const auto complain = [&](const std::vector<std::string>& flags) { return complaint(with(files, flags), 2); };
   EXPECT_EQ(complaint({"validate"}, 2), "validate needs --metrics: head_metrics.csv of a run, or its folder");
   EXPECT_EQ(complaint({"validate", "--metrics", exact}, 2),
-            "validate needs --labels: a file with what is known of the heads");
+            "validate needs --labels: a file with the known labels of the heads");
   EXPECT_EQ(complaint({"validate", "x"}, 2), "x: validate takes flags only; files are given as --metrics and --labels");
   EXPECT_EQ(complain({"--positive", "induction>0.1"}),
-            "--positive needs --negative beside it: two kinds of heads are set against each other");
+            "--positive also needs --negative: two kinds of heads are compared");
   EXPECT_EQ(complain({"--json", "--csv"}), "--json and --csv exclude each other");
   EXPECT_EQ(complain({"--columns", "ap_exakt"}), exact + " has no column 'ap_exakt'; did you mean ap_exact?");
   EXPECT_EQ(complain({"--columns", "ap_exact,"}), "--columns: ap_exact, holds an empty name");
@@ -220,9 +220,10 @@ TEST_F(ProgramPlan, WrongUseIsTwo) {
   const auto complain = [&](const std::vector<std::string>& flags) {
     return complaint(with({"plan", "--metrics", lab_model}, flags), 2);
   };
-  EXPECT_EQ(complaint({"plan"}, 2), "plan needs one of --metrics (what a run measured) and --plan (a plan to rewrite)");
+  EXPECT_EQ(complaint({"plan"}, 2),
+            "plan needs either --metrics (what a run measured) or --plan (a plan to convert to another format)");
   EXPECT_EQ(complain({"--plan", "x"}),
-            "plan needs one of --metrics (what a run measured) and --plan (a plan to rewrite)");
+            "plan needs either --metrics (what a run measured) or --plan (a plan to convert to another format)");
   const std::string one_of =
       "a plan needs one of --keep (the share of KV heads that stay full) and --threshold (their least score)";
   EXPECT_EQ(complain({}), one_of);
@@ -232,10 +233,11 @@ TEST_F(ProgramPlan, WrongUseIsTwo) {
   EXPECT_EQ(complain({"--keep", "0.5", "--group", "maxx"}), "--group: maxx is not one of max, mean; did you mean max?");
   EXPECT_TRUE(complain({"--keep", "0.5", "--window", "0"}).starts_with("--window: "));
   EXPECT_TRUE(complain({"--keep", "0.5", "--column", "ap_exat"}).ends_with("did you mean ap_exact?"));
-  EXPECT_EQ(complain({"--keep", "0.5", "--num_q_heads", "6"}), "--num_q_heads: means nothing to metrics; leave it out");
+  EXPECT_EQ(complain({"--keep", "0.5", "--num_q_heads", "6"}),
+            "--num_q_heads: does not apply to metrics; it is for tsv");
   ASSERT_EQ(plan({"--metrics", lab_model, "--keep", "0.5", "--output", "a.json"}).code, 0);
   EXPECT_EQ(complaint({"plan", "--plan", "a.json", "--keep", "0.5"}, 2),
-            "--keep: means nothing to a json plan; leave it out");
+            "--keep: does not apply to a json plan; it is for metrics, scores");
   write_bytes(here_ / "scores.json", R"({"0-0": [0.5]})");
   EXPECT_EQ(complaint({"plan", "--plan", "scores.json"}, 2), one_of);
 }

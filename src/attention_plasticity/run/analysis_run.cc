@@ -186,7 +186,7 @@ ModelWithoutGroup means_over_heads(std::span<const HeadResult> heads) {
 // The values without each group, of the same groups for all heads. Heads share documents, so the model's error leaves
 // the same examples out of all heads at once. Where a head was captured on other examples, its own groups differ from
 // those of the union, and it is measured again. False when a stop was requested before that was done.
-bool measure_common_groups(const RunPlan& plan, const RunConfig& config, int workers, RunResult& run,
+bool measure_common_groups(const PreparedRun& plan, const RunConfig& config, int workers, RunResult& run,
                            const RunObserver& observer, const std::stop_token& stop) {
   const bool examples_known = std::ranges::none_of(
       run.results, [](const HeadResult& result) { return has_value(result) && result.examples.empty(); });
@@ -236,7 +236,7 @@ struct FreeKeptBlocks {
 
 }  // namespace
 
-RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers, const RunObserver& observer,
+RunResult run_analysis(const PreparedRun& plan, const RunConfig& config, int workers, const RunObserver& observer,
                        const std::stop_token& stop, const HeadArrival& arrive) {
   const FreeKeptBlocks at_the_end;
   Pass pass(plan.tasks, plan.rotation, config, observer);

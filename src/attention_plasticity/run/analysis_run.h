@@ -12,7 +12,7 @@
 
 #include "attention_plasticity/analysis/result.h"
 #include "attention_plasticity/run/config.h"
-#include "attention_plasticity/run/plan.h"
+#include "attention_plasticity/run/prepared_run.h"
 
 namespace attention_plasticity {
 
@@ -64,7 +64,7 @@ using HeadArrival = std::function<void(const HeadTask&)>;
 
 /// Reads and analyses the heads of a plan on `workers` threads. The results do not depend on their number. Files that
 /// were not there when the plan was made are waited for by `arrive`.
-RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers, const RunObserver& observer,
+RunResult run_analysis(const PreparedRun& plan, const RunConfig& config, int workers, const RunObserver& observer,
                        const std::stop_token& stop, const HeadArrival& arrive = {});
 
 }  // namespace attention_plasticity

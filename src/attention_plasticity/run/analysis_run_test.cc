@@ -127,7 +127,7 @@ TEST(AnalysisRun, HandsTheObserverTheResultOrTheFailure) {
                                }
                              },
                              [](const std::string&) {}};
-  run_analysis(make_plan(config), config, 1, observer, {});
+  run_analysis(prepare_run(config), config, 1, observer, {});
   EXPECT_EQ(seen, 2);
 }
 
@@ -273,7 +273,7 @@ TEST(StoppedRun, KeepsTheHeadsThatHadEnded) {
                                if (event.ended == 3) stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(make_plan(config), config, 1, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, 1, observer, stop.get_token());
   EXPECT_TRUE(run.interrupted);
   EXPECT_EQ(heads_of(run.results), (std::vector<HeadId>{{0, 0, 0}, {0, 2, 1}}));
   EXPECT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}}));
@@ -290,7 +290,7 @@ TEST(StoppedRun, LosesNoHeadThatAnyWorkerEnded) {
                                stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(make_plan(config), config, 3, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, 3, observer, stop.get_token());
   EXPECT_EQ(run.results.size(), ended);
   EXPECT_LE(ended, 3U);
   EXPECT_TRUE(run.interrupted);
@@ -304,7 +304,7 @@ TEST(StoppedRun, IsCompleteWhenTheLastHeadHadEnded) {
                                if (event.ended == event.total) stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(make_plan(config), config, 2, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, 2, observer, stop.get_token());
   EXPECT_FALSE(run.interrupted);
   EXPECT_EQ(run.results.size(), 2U);
 }
@@ -429,7 +429,7 @@ TEST(ModelError, StopDuringTheSecondMeasurementInterruptsTheRun) {
                                notes.push_back(note);
                                stop.request_stop();
                              }};
-  const RunResult run = run_analysis(make_plan(config), config, 1, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, 1, observer, stop.get_token());
   const std::vector<std::string> expected{
       "1 head was captured on other examples than the rest; measuring it again for the error of the model"};
   EXPECT_EQ(notes, expected);

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/run/config_yaml.h"
+#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/settings/yaml_settings.h"
 
 namespace attention_plasticity {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using Flags = std::vector<std::pair<std::string, std::string>>;
 
 RunConfig resolved(const std::string& yaml, const Flags& flags = {}) {
-  std::vector<Setting> settings = parse_yaml_settings(yaml, "x.yaml");
+  std::vector<Setting> settings = parse_yaml_settings(yaml, "x.yaml", config_fields());
   for (const auto& [flag, value] : flags) settings.push_back(flag_setting(flag, value));
   return resolve_config(settings);
 }

@@ -19,7 +19,7 @@ void remove_partial(const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> result_paths(const RunPlan& plan, const RunConfig& config) {
+std::vector<std::string> result_paths(const PreparedRun& plan, const RunConfig& config) {
   RunParts run = run_parts({}, config);
   run.exact = plan.rotation.has_value();
   std::vector<std::string> paths;
@@ -30,11 +30,11 @@ std::vector<std::string> result_paths(const RunPlan& plan, const RunConfig& conf
   return paths;
 }
 
-void check_outputs(const RunPlan& plan, const RunConfig& config) {
+void check_outputs(const PreparedRun& plan, const RunConfig& config) {
   for (const std::string& path : result_paths(plan, config)) check_writable(path);
 }
 
-std::vector<std::string> write_results(const RunPlan& plan, const RunConfig& config, const RunResult& run,
+std::vector<std::string> write_results(const PreparedRun& plan, const RunConfig& config, const RunResult& run,
                                        const RunResources& resources) {
   const auto name = [&](const std::string& path) { return run.interrupted ? partial_name(path).string() : path; };
   OutputFiles output;

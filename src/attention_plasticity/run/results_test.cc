@@ -36,7 +36,7 @@ std::set<std::string> names_in(const fs::path& folder) {
 }
 
 std::vector<std::string> write(const RunConfig& config, const RunResult& run) {
-  return write_results(make_plan(config), config, run, {});
+  return write_results(prepare_run(config), config, run, {});
 }
 
 std::set<std::string> complete() {
@@ -66,7 +66,7 @@ TEST(Results, HaveATableByDistanceWherePositionExactPlasticityIsMeasured) {
   const SmallDump dump(1, 2, 1);
   const RunConfig config = dump.config({{"--num_triples", "20"}, {"--rope", "none"}});
   const RunResult run = run_of(config);
-  EXPECT_EQ(write(config, run), result_paths(make_plan(config), config));
+  EXPECT_EQ(write(config, run), result_paths(prepare_run(config), config));
   std::set<std::string> names = complete();
   names.insert("head_distance_plasticity.csv");
   EXPECT_EQ(names_in(dump.output()), names);
@@ -78,7 +78,7 @@ TEST(Results, OfACompleteRunAreTheTablesAndRunJson) {
   const RunConfig config = dump.config();
   const RunResult run = run_of(config);
   const std::vector<std::string> files = write(config, run);
-  EXPECT_EQ(files, result_paths(make_plan(config), config));
+  EXPECT_EQ(files, result_paths(prepare_run(config), config));
   EXPECT_EQ(names_in(dump.output()), complete());
   const Texts texts = texts_in(dump.output());
   for (const ResultTable& table : result_tables()) {
@@ -168,17 +168,17 @@ TEST(Results, AppearAllOrNone) {
 
 TEST(CheckOutputs, MakesFoldersAndLeavesNoFile) {
   const SmallDump dump(1, 1, 1);
-  check_outputs(make_plan(dump.config()), dump.config());
+  check_outputs(prepare_run(dump.config()), dump.config());
   EXPECT_TRUE(fs::is_empty(dump.output()));
 }
 
 TEST(CheckOutputs, NamesTheFileThatCannotBeWritten) {
   const SmallDump dump(1, 1, 1);
   const RunConfig config = dump.config();
-  for (const std::string& path : result_paths(make_plan(config), config)) {
+  for (const std::string& path : result_paths(prepare_run(config), config)) {
     fs::create_directories(path);
     try {
-      check_outputs(make_plan(config), config);
+      check_outputs(prepare_run(config), config);
       ADD_FAILURE() << path;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::output);

@@ -39,7 +39,7 @@ std::optional<std::string> etag_of(const fs::path& file) {
   return content.filename().string();
 }
 
-Json file_json(const fs::path& file, const RunPlan& plan, std::uintmax_t bytes) {
+Json file_json(const fs::path& file, const PreparedRun& plan, std::uintmax_t bytes) {
   Json json{{"file", file.lexically_relative(plan.layout.folder).generic_string()}, {"bytes", bytes}};
   if (plan.hub) {
     json["etag"] = value_or_null(etag_of(file));
@@ -51,7 +51,7 @@ Json file_json(const fs::path& file, const RunPlan& plan, std::uintmax_t bytes) 
   return json;
 }
 
-Json input_json(const RunPlan& plan, const RunConfig& config) {
+Json input_json(const PreparedRun& plan, const RunConfig& config) {
   std::set<fs::path> files;
   for (const HeadTask& task : plan.tasks) files.insert({task.query_file, task.key_file});
   Json heads = Json::array();
@@ -84,7 +84,7 @@ Json rope_json(const std::optional<DumpRotation>& rotation, const HeadResult& re
 }
 
 // Layers of which no head was analysed are unknown, and left out.
-Json layers_json(const RunPlan& plan, const RunResult& run) {
+Json layers_json(const PreparedRun& plan, const RunResult& run) {
   Json layers = Json::array();
   std::set<int> seen;
   for (const HeadResult& result : run.results) {
@@ -97,7 +97,7 @@ Json layers_json(const RunPlan& plan, const RunResult& run) {
   return layers;
 }
 
-Json model_json(const RunPlan& plan, const RunResult& run) {
+Json model_json(const PreparedRun& plan, const RunResult& run) {
   return {{"name", plan.model_name},
           {"num_layers", plan.grid.num_layers},
           {"num_q_heads", plan.grid.num_q_heads},
@@ -108,14 +108,13 @@ Json model_json(const RunPlan& plan, const RunResult& run) {
 
 Json config_json(const RunConfig& config) {
   Json fields = Json::object();
-  for (const ResolvedField& field : resolved_fields(config)) {
-    fields[std::string(field.name)] =
-        field.kind == ResolvedField::Kind::text ? Json(field.text) : Json::parse(field.text);
+  for (const FieldValue& field : resolved_fields(config)) {
+    fields[field.name] = field.is_text() ? Json(*field.text) : Json::parse(field.text.value_or("null"));
   }
   return fields;
 }
 
-Json heads_json(const RunPlan& plan, const RunResult& run) {
+Json heads_json(const PreparedRun& plan, const RunResult& run) {
   Json failed = Json::array();
   for (const HeadFailure& failure : run.failures) {
     failed.push_back({{"layer", failure.head.layer},
@@ -156,7 +155,7 @@ Json groups_json(const RunResult& run) {
 
 }  // namespace
 
-std::string run_json(const RunPlan& plan, const RunConfig& config, const RunResult& run,
+std::string run_json(const PreparedRun& plan, const RunConfig& config, const RunResult& run,
                      std::span<const std::string> files, const RunResources& resources) {
   const Json json{{"schema", 1},
                   {"program", program_json()},

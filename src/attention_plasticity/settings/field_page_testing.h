@@ -10,22 +10,24 @@
 #include <vector>
 
 #include "attention_plasticity/base/text_file.h"
-#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/settings/field.h"
 
 namespace attention_plasticity {
 
-/// Expects a row with its default for each field in the tables of a page below docs/.
-inline void expect_page_has_every_field(const std::string& page, std::span<const ConfigField> fields) {
+/// Expects a row for each field in the tables of a page below docs/: its name, its default and, for a field with a
+/// scope, the scope.
+inline void expect_page_has_every_field(const std::string& page, std::span<const Field> fields) {
   std::istringstream text(read_text_file(std::filesystem::path(AP_SOURCE_DIR) / "docs" / page));
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.push_back(line);
-  for (const ConfigField& field : fields) {
-    const std::string start = "| `" + std::string(field.name) + "` | ";
+  for (const Field& field : fields) {
+    const std::string start = "| `" + field.name + "` | ";
     const auto row = std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(start); });
     ASSERT_NE(row, lines.end()) << field.name;
-    const std::string rest = row->substr(start.size());
-    const std::string default_text(field.default_text);
-    EXPECT_TRUE(rest.starts_with("`" + default_text + "` |") || rest.starts_with(default_text + " |")) << *row;
+    std::string rest = row->substr(start.size());
+    std::erase(rest, '`');
+    const std::string scope = field.scope.empty() ? "" : " " + field.scope_text() + " |";
+    EXPECT_TRUE(rest.starts_with(field.default_text + " |" + scope)) << *row;
   }
 }
 

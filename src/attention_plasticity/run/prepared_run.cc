@@ -1,4 +1,4 @@
-#include "attention_plasticity/run/plan.h"
+#include "attention_plasticity/run/prepared_run.h"
 
 #include <fmt/core.h>
 
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 int one_more_than_largest(const std::set<HeadKey>& heads, int HeadKey::* member) {
   int largest = -1;
   for (const HeadKey& head : heads) largest = std::max(largest, head.*member);
-  // No number is one more than the largest of all: such a head lies outside any grid.
+  // A head with the largest possible index lies outside any grid.
   return std::min(largest, std::numeric_limits<int>::max() - 1) + 1;
 }
 
@@ -40,10 +40,11 @@ ModelGrid model_grid(const RunConfig& config, const ModelShape& model, const Dum
   if (grid.num_k_heads == 0)
     throw Error(ErrorKind::input, "the dump holds queries but no keys", layout.folder.string());
   if (grid.num_q_heads % grid.num_k_heads != 0) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} query heads cannot be shared out evenly over {} key heads; pass --num_q_heads and "
-                            "--num_k_heads as the model has them",
-                            grid.num_q_heads, grid.num_k_heads));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{} query heads cannot be divided evenly among {} key heads; pass the model's --num_q_heads "
+                    "and --num_k_heads",
+                    grid.num_q_heads, grid.num_k_heads));
   }
   return grid;
 }
@@ -62,7 +63,7 @@ bool is_in_grid(const ModelGrid& grid, const HeadKey& query) {
   return query.layer < grid.num_layers && query.head < grid.num_q_heads;
 }
 
-// Nothing of a file that cannot be read; its turn tells why.
+// Empty for a file that cannot be read, which is reported when the head is read.
 HeadFileInfo readable_info(const fs::path& file) {
   try {
     return head_file_info(file);
@@ -71,8 +72,8 @@ HeadFileInfo readable_info(const fs::path& file) {
   }
 }
 
-// Bytes that reading and analysing a file take at their peak: the columns as read twice over (the decoder's and ours),
-// and for queries the doubles that the statistics work on.
+// Peak memory of reading and analysing a file: two copies of its columns (the decoder's and ours), and for queries the
+// doubles of the statistics.
 std::uint64_t estimated_bytes(const HeadFileInfo& info, Side side, const RunConfig& config) {
   const std::uint64_t kept =
       std::min<std::uint64_t>(info.rows, config.analysis.max_tokens_per_head.value_or(info.rows));
@@ -82,56 +83,57 @@ std::uint64_t estimated_bytes(const HeadFileInfo& info, Side side, const RunConf
   return 2 * info.rows * row + subsample + doubles;
 }
 
-void add_tasks(RunPlan& plan, const RunConfig& config) {
-  for (const HeadKey& query : plan.layout.queries) {
-    if (!is_in_grid(plan.grid, query)) continue;
+void add_tasks(PreparedRun& prepared, const RunConfig& config) {
+  for (const HeadKey& query : prepared.layout.queries) {
+    if (!is_in_grid(prepared.grid, query)) continue;
     if (!is_selected(config.layers, query.layer) || !is_selected(config.q_heads, query.head)) continue;
     HeadTask task;
-    task.head = {query.layer, query.head, plan.grid.k_head(query.head)};
-    task.query_file = plan.layout.file(Side::query, query);
-    task.key_file = plan.layout.file(Side::key, {query.layer, task.head.k_head});
-    measure_files(task, config, plan.tasks.empty() ? nullptr : &plan.tasks.back());
-    plan.tasks.push_back(std::move(task));
+    task.head = {query.layer, query.head, prepared.grid.k_head(query.head)};
+    task.query_file = prepared.layout.file(Side::query, query);
+    task.key_file = prepared.layout.file(Side::key, {query.layer, task.head.k_head});
+    measure_files(task, config, prepared.tasks.empty() ? nullptr : &prepared.tasks.back());
+    prepared.tasks.push_back(std::move(task));
   }
-  plan.skipped = selected_of(config.layers, plan.grid.num_layers) * selected_of(config.q_heads, plan.grid.num_q_heads) -
-                 plan.tasks.size();
+  prepared.skipped =
+      selected_of(config.layers, prepared.grid.num_layers) * selected_of(config.q_heads, prepared.grid.num_q_heads) -
+      prepared.tasks.size();
 }
 
-void note_heads_outside(RunPlan& plan) {
-  const auto outside =
-      std::ranges::count_if(plan.layout.queries, [&](const HeadKey& query) { return !is_in_grid(plan.grid, query); });
+void note_heads_outside(PreparedRun& prepared) {
+  const auto outside = std::ranges::count_if(prepared.layout.queries,
+                                             [&](const HeadKey& query) { return !is_in_grid(prepared.grid, query); });
   if (outside == 0) return;
-  plan.notes.push_back(
+  prepared.notes.push_back(
       fmt::format("{} captured query {} outside the {} layers x {} query heads of the model and {} "
-                  "left alone",
-                  outside, outside == 1 ? "head lies" : "heads lie", plan.grid.num_layers, plan.grid.num_q_heads,
-                  outside == 1 ? "is" : "are"));
+                  "ignored",
+                  outside, outside == 1 ? "head lies" : "heads lie", prepared.grid.num_layers,
+                  prepared.grid.num_q_heads, outside == 1 ? "is" : "are"));
 }
 
-void note_large_heads(RunPlan& plan, const RunConfig& config) {
+void note_large_heads(PreparedRun& prepared, const RunConfig& config) {
   if (!config.memory_limit) return;
   const auto large = std::ranges::count_if(
-      plan.tasks, [&](const HeadTask& task) { return task.query_bytes + task.key_bytes > *config.memory_limit; });
+      prepared.tasks, [&](const HeadTask& task) { return task.query_bytes + task.key_bytes > *config.memory_limit; });
   if (large == 0) return;
-  plan.notes.push_back(fmt::format("{} {} more memory than the limit of {} bytes and {} alone", large,
-                                   large == 1 ? "head needs" : "heads need", *config.memory_limit,
-                                   large == 1 ? "runs" : "run"));
+  prepared.notes.push_back(fmt::format("{} {} more memory than the limit of {} bytes and {} alone", large,
+                                       large == 1 ? "head needs" : "heads need", *config.memory_limit,
+                                       large == 1 ? "runs" : "run"));
 }
 
-// A rotation that does not fit is wrong for all heads, and better told before any is read.
-void check_rotation(const RunPlan& plan) {
-  if (!plan.rotation) return;
+// A rotation that does not fit is wrong for all heads, so it is refused before any of them is read.
+void check_rotation(const PreparedRun& prepared) {
+  if (!prepared.rotation) return;
   std::set<std::pair<int, std::size_t>> seen;
-  for (const HeadTask& task : plan.tasks) {
+  for (const HeadTask& task : prepared.tasks) {
     if (task.width > 0 && seen.emplace(task.head.layer, task.width).second) {
-      plan.rotation->layer(task.head.layer, task.width);
+      prepared.rotation->layer(task.head.layer, task.width);
     }
   }
 }
 
 std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout, const DumpSource& source) {
   if (metadata.model_name) return *metadata.model_name;
-  // The folder of a snapshot is named by its commit, which tells a reader nothing.
+  // The folder of a snapshot is named by its commit, which would be meaningless to a reader.
   if (source.hub && layout.folder == source.root) return fmt::format("{}@{}", source.hub->repo, source.hub->revision);
   const fs::path folder = fs::absolute(layout.folder).lexically_normal();
   return (folder.has_filename() ? folder.filename() : folder.parent_path().filename()).string();
@@ -148,40 +150,40 @@ void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* befo
                        : estimated_bytes(readable_info(task.key_file), Side::key, config);
 }
 
-RunPlan make_plan(const RunConfig& config, const DumpSource& source) {
-  RunPlan plan;
+PreparedRun prepare_run(const RunConfig& config, const DumpSource& source) {
+  PreparedRun prepared;
   const fs::path& root = source.root;
-  plan.layout = source.layout;
-  plan.hub = source.hub;
-  if (plan.layout.note) plan.notes.push_back(*plan.layout.note);
+  prepared.layout = source.layout;
+  prepared.hub = source.hub;
+  if (prepared.layout.note) prepared.notes.push_back(*prepared.layout.note);
 
-  CaptureMetadata metadata = read_capture_metadata(plan.layout.folder, plan.notes);
-  plan.grid = model_grid(config, find_model_shape(root, plan.layout.folder, plan.notes), plan.layout);
-  check_selection(config, plan.grid.num_layers, plan.grid.num_q_heads);
-  plan.model_name = model_name(metadata, plan.layout, source);
-  plan.sampling_strategy = std::move(metadata.sampling_strategy);
-  plan.sampling_bucket_size = metadata.bucket_size;
+  CaptureMetadata metadata = read_capture_metadata(prepared.layout.folder, prepared.notes);
+  prepared.grid = model_grid(config, find_model_shape(root, prepared.layout.folder, prepared.notes), prepared.layout);
+  check_selection(config, prepared.grid.num_layers, prepared.grid.num_q_heads);
+  prepared.model_name = model_name(metadata, prepared.layout, source);
+  prepared.sampling_strategy = std::move(metadata.sampling_strategy);
+  prepared.sampling_bucket_size = metadata.bucket_size;
 
-  note_heads_outside(plan);
-  add_tasks(plan, config);
-  if (plan.tasks.empty()) {
+  note_heads_outside(prepared);
+  add_tasks(prepared, config);
+  if (prepared.tasks.empty()) {
     throw Error(ErrorKind::input,
                 "none of the selected heads was captured in this dump; `attention-plasticity inspect` "
                 "lists those that were",
-                plan.layout.folder.string());
+                prepared.layout.folder.string());
   }
-  note_large_heads(plan, config);
-  plan.rotation = find_rotation(config, root, plan.layout, plan.notes);
-  check_rotation(plan);
-  return plan;
+  note_large_heads(prepared, config);
+  prepared.rotation = find_rotation(config, root, prepared.layout, prepared.notes);
+  check_rotation(prepared);
+  return prepared;
 }
 
-RunPlan make_plan(const RunConfig& config) {
+PreparedRun prepare_run(const RunConfig& config) {
   if (!config.dataset_local_root) {
     throw Error(ErrorKind::usage, "a dump on disk is given as --dataset_local_root FOLDER");
   }
   const fs::path root = *config.dataset_local_root;
-  return make_plan(config, {root, find_heads(root, config.model_dir), std::nullopt});
+  return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt});
 }
 
 }  // namespace attention_plasticity

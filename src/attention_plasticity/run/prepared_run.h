@@ -14,17 +14,18 @@
 
 namespace attention_plasticity {
 
-/// A head to analyse: its two files and the memory they will need.
+/// A head to analyse: its two files, and the memory that they will need.
 struct HeadTask {
   HeadId head;
   std::filesystem::path query_file;
   std::filesystem::path key_file;
-  std::uint64_t query_bytes = 0;  ///< estimated; 0 where the file cannot be opened, which its turn will tell
+  std::uint64_t query_bytes =
+      0;  ///< estimated; 0 for a file that cannot be opened, which is reported when the head is read
   std::uint64_t key_bytes = 0;
-  std::size_t width = 0;  ///< components of a query; 0 where the file's footer does not tell
+  std::size_t width = 0;  ///< components of a query; 0: unknown
 };
 
-/// Numbers that define the grid of heads and the grouping of query heads by key head.
+/// The sizes of the model. They define the grid of heads and which query heads share a key head.
 struct ModelGrid {
   int num_layers = 0;
   int num_q_heads = 0;
@@ -33,22 +34,22 @@ struct ModelGrid {
   int k_head(int q_head) const { return q_head / (num_q_heads / num_k_heads); }
 };
 
-/// Which dataset of the Hub a dump is.
+/// The dataset of the Hub that a dump comes from.
 struct HubOrigin {
   std::string repo;
-  std::string revision;  ///< as asked for
+  std::string revision;  ///< as the user gave it
   std::string commit;
 };
 
-/// Where a run's heads are, or will be: `layout` may tell of files that are still to come.
+/// Where a run's heads are. `layout` may name files that are still to be downloaded.
 struct DumpSource {
   std::filesystem::path root;
   DumpLayout layout;
-  std::optional<HubOrigin> hub;  ///< none: it is on this machine
+  std::optional<HubOrigin> hub;  ///< none: the dump is on this machine
 };
 
-/// What a run will do, known before any column is decoded.
-struct RunPlan {
+/// A run that is ready to start: the heads to analyse, and what is known of the model before any column is decoded.
+struct PreparedRun {
   DumpLayout layout;
   std::optional<HubOrigin> hub;
   ModelGrid grid;
@@ -57,19 +58,19 @@ struct RunPlan {
   std::optional<double> sampling_bucket_size;
   std::optional<DumpRotation> rotation;  ///< none: position-exact plasticity is not measured
   std::vector<HeadTask> tasks;           ///< by (layer, q_head)
-  std::size_t skipped = 0;               ///< selected heads of the grid that were not captured
+  std::size_t skipped = 0;               ///< number of selected heads that were not captured
   std::vector<std::string> notes;        ///< one line each, for the user
 };
 
-/// Looks at the dump and decides. Throws Error(usage) for numbers that do not fit each other or the selection,
-/// Error(input) when there is no dump or none of the selected heads is in it.
-RunPlan make_plan(const RunConfig& config, const DumpSource& source);
+/// Finds out which heads of a dump to analyse. Throws Error(usage) for sizes that do not fit each other or the
+/// selection, and Error(input) when there is no dump or it has none of the selected heads.
+PreparedRun prepare_run(const RunConfig& config, const DumpSource& source);
 
 /// The same for the dump on disk that the configuration names.
-RunPlan make_plan(const RunConfig& config);
+PreparedRun prepare_run(const RunConfig& config);
 
-/// What a task says of its files, once they are there: the memory they will need, and their width. `before`, when it is
-/// not null, is a task measured already, which may read the same keys.
+/// Fills in the memory and the width of a task whose files are on disk. `before`, if not null, is another measured
+/// task. When it has the same keys, they are not measured again.
 void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* before = nullptr);
 
 }  // namespace attention_plasticity

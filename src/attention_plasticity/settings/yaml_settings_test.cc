@@ -1,26 +1,56 @@
-#include "attention_plasticity/run/config_yaml.h"
+#include "attention_plasticity/settings/yaml_settings.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
-#include "attention_plasticity/run/config_fields.h"
 
 namespace attention_plasticity {
 namespace {
 
+enum class Method { positional, full, diagonal };
+
+struct Options {
+  std::string model_dir;
+  int heads = 1;
+  std::optional<std::vector<int>> layers;
+  Method method = Method::positional;
+  double p_alpha = 0.01;
+  std::uint64_t seed = 0;
+  bool standard_errors = true;
+  std::optional<std::string> rope_scaling;
+  std::optional<std::uint64_t> memory_limit;
+};
+
+// A field of each type.
+const FieldTable<Options>& table() {
+  static const FieldTable<Options> fields{
+      {"model_dir", values::text_or_empty(), &Options::model_dir, "A folder.", "empty"},
+      {"heads", values::count(), &Options::heads, "A count."},
+      {"layers", values::indices(), &Options::layers, "Some layers.", "all"},
+      {"method", values::word({"positional", "full", "diagonal"}), &Options::method, "A word."},
+      {"p_alpha", values::share(false), &Options::p_alpha, "A share."},
+      {"seed", values::seed_number(), &Options::seed, "A seed."},
+      {"standard_errors", values::boolean(), &Options::standard_errors, "A boolean."},
+      {"rope_scaling", values::json_object(), &Options::rope_scaling, "A mapping.", "none"},
+      {"memory_limit", values::size_in_bytes(), &Options::memory_limit, "A size.", "none"},
+  };
+  return fields;
+}
+
+std::vector<Setting> parsed(const std::string& yaml) {
+  return parse_yaml_settings(yaml, "x.yaml", descriptions(table()));
+}
+
 // What the user reads when the text is refused; empty when it is not.
 std::string refusal(const std::string& yaml) {
   try {
-    parse_yaml_settings(yaml, "x.yaml");
+    parsed(yaml);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     return error.what();
@@ -36,7 +66,7 @@ std::string repeated(const std::string& text, int times) {
 
 std::string file_refusal(const std::string& file) {
   try {
-    read_yaml_settings(file);
+    read_yaml_settings(file, descriptions(table()));
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     return error.what();
@@ -45,7 +75,7 @@ std::string file_refusal(const std::string& file) {
 }
 
 TEST(YamlSettings, GiveFieldValueAndPlaceInTheOrderOfTheFile) {
-  const auto settings = parse_yaml_settings("# a run\nseed: 4\n\nlayers: [0-3, 7]  # some\nmodel_dir: ~\n", "x.yaml");
+  const auto settings = parsed("# a run\nseed: 4\n\nlayers: [0-3, 7]  # some\nmodel_dir: ~\n");
   ASSERT_EQ(settings.size(), 3U);
   EXPECT_EQ(settings[0].field, "seed");
   EXPECT_EQ(settings[0].value, "4");
@@ -55,24 +85,13 @@ TEST(YamlSettings, GiveFieldValueAndPlaceInTheOrderOfTheFile) {
   EXPECT_EQ(settings[2].value, std::nullopt);
 }
 
-TEST(YamlSettings, MayBeOfOtherFields) {
-  const std::vector<ConfigField> fields{{"colour", "text", "red", "A colour.", false},
-                                        {"width", "number", "1", "A width.", false}};
-  const auto settings = parse_yaml_settings("width: 3\ncolour: 4\n", "x.yaml", fields);
-  ASSERT_EQ(settings.size(), 2U);
-  EXPECT_EQ(settings[0].value, "3");
-  EXPECT_EQ(settings[1].field, "colour");
-  EXPECT_THROW(parse_yaml_settings("seed: 1\n", "x.yaml", fields), Error);
-  try {
-    parse_yaml_settings("width: 3\nwidht: 4\n", "x.yaml", fields);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "x.yaml:2: widht: unknown key; did you mean width?");
-  }
+TEST(YamlSettings, RefuseUnknownKeysWithTheNearest) {
+  EXPECT_EQ(refusal("seed: 3\nsede: 4\n"), "x.yaml:2: sede: unknown key; did you mean seed?");
+  EXPECT_EQ(refusal("temperature: 3\n"), "x.yaml:1: temperature: unknown key");
 }
 
 TEST(YamlSettings, GiveAMappingAsJson) {
-  const auto value = [](const std::string& yaml) { return parse_yaml_settings(yaml, "x.yaml").at(0).value; };
+  const auto value = [](const std::string& yaml) { return parsed(yaml).at(0).value; };
   EXPECT_EQ(value("rope_scaling:\n  rope_type: yarn\n  factor: 4.0\n  truncate: false\n  list: [1, 2.5]\n  no: ~\n"),
             R"({"rope_type":"yarn","factor":4.0,"truncate":false,"list":[1,2.5],"no":null})");
   EXPECT_EQ(value("rope_scaling: {type: \"4\", factor: 1e3}\n"), R"({"type":"4","factor":1000.0})");
@@ -86,21 +105,21 @@ TEST(YamlSettings, RefuseMappingsThatAreNoJsonObject) {
   EXPECT_EQ(refusal("rope_scaling: {a: 1, a: 2}\n"), "x.yaml:1: rope_scaling: repeats the key a");
   EXPECT_EQ(refusal("rope_scaling: {a: {b: {c: 1}}}\n"), "x.yaml:1: rope_scaling: is nested too deeply");
   EXPECT_EQ(refusal("rope_scaling: &x {a: *x}\n"), "x.yaml:1: rope_scaling: is nested too deeply");
-  EXPECT_EQ(refusal("rope_scaling: {[1, 2]: 3}\n"), "x.yaml:1: rope_scaling: a key in it is not a single word");
+  EXPECT_EQ(refusal("rope_scaling: {[1, 2]: 3}\n"), "x.yaml:1: rope_scaling: one of its keys is not a single word");
   EXPECT_EQ(refusal("rope_scaling: {a: !!int 3}\n"),
             "x.yaml:1: rope_scaling: has the tag tag:yaml.org,2002:int; tags are not supported");
 }
 
 TEST(YamlSettings, AreNoneInAnEmptyFile) {
-  EXPECT_TRUE(parse_yaml_settings("", "x.yaml").empty());
-  EXPECT_TRUE(parse_yaml_settings("# nothing yet\n", "x.yaml").empty());
-  EXPECT_TRUE(parse_yaml_settings("---\n", "x.yaml").empty());
-  EXPECT_TRUE(parse_yaml_settings("{}", "x.yaml").empty());
+  EXPECT_TRUE(parsed("").empty());
+  EXPECT_TRUE(parsed("# nothing yet\n").empty());
+  EXPECT_TRUE(parsed("---\n").empty());
+  EXPECT_TRUE(parsed("{}").empty());
 }
 
 TEST(YamlSettings, ReadTextAsWritten) {
-  const auto value = [](const std::string& yaml) { return parse_yaml_settings(yaml, "x.yaml").at(0).value; };
-  EXPECT_EQ(value("dataset_revision: 1.10\n"), "1.10");
+  const auto value = [](const std::string& yaml) { return parsed(yaml).at(0).value; };
+  EXPECT_EQ(value("model_dir: 1.10\n"), "1.10");
   EXPECT_EQ(value("model_dir: no\n"), "no");
   EXPECT_EQ(value("model_dir: \"null\"\n"), "null");
   EXPECT_EQ(value("model_dir: ''\n"), "");
@@ -108,7 +127,7 @@ TEST(YamlSettings, ReadTextAsWritten) {
 }
 
 TEST(YamlSettings, TakeWindowsLineEndsTabsAndAByteOrderMark) {
-  const auto settings = parse_yaml_settings("\xef\xbb\xbfseed:\t4\r\nmodel_dir: x\r\n", "x.yaml");
+  const auto settings = parsed("\xef\xbb\xbfseed:\t4\r\nmodel_dir: x\r\n");
   ASSERT_EQ(settings.size(), 2U);
   EXPECT_EQ(settings[0].value, "4");
   EXPECT_EQ(settings[1].value, "x");
@@ -116,7 +135,7 @@ TEST(YamlSettings, TakeWindowsLineEndsTabsAndAByteOrderMark) {
 }
 
 TEST(YamlSettings, FollowAliasesAndNameTheLineThatUsesThem) {
-  const auto settings = parse_yaml_settings("num_q_heads: &heads 8\nnum_k_heads: *heads\n", "x.yaml");
+  const auto settings = parsed("heads: &h 8\nseed: *h\n");
   ASSERT_EQ(settings.size(), 2U);
   EXPECT_EQ(settings[1].value, "8");
   EXPECT_EQ(settings[1].where, "x.yaml:2");
@@ -195,7 +214,7 @@ TEST(YamlSettings, SurviveALoneComma) {
 
 TEST(YamlSettings, RefuseAFileOfMoreThanAMebibyte) {
   EXPECT_EQ(refusal(std::string((std::size_t{1} << 20) + 1, '#')),
-            "x.yaml: is larger than 1 MiB; that is no configuration");
+            "x.yaml: is larger than 1 MiB, too large for a configuration");
   EXPECT_EQ(refusal(std::string(std::size_t{1} << 20, '#')), "");
 }
 
@@ -208,7 +227,7 @@ RC_GTEST_PROP(YamlSettings, NeverFailOtherwiseThanByAnErrorOfOneLine, ()) {
   std::string yaml;
   for (const std::string& piece : chosen) yaml += piece;
   try {
-    resolve_config(parse_yaml_settings(yaml, "x.yaml"));
+    resolve(table(), parsed(yaml));
   } catch (const Error& error) {
     const std::string message = error.what();
     RC_ASSERT(message.starts_with("x.yaml"));
@@ -220,11 +239,11 @@ TEST(YamlFile, IsReadWithItsNameInEveryPlace) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "run.yaml").string();
   std::ofstream(file) << "seed: 4\n";
-  const auto settings = read_yaml_settings(file);
+  const auto settings = read_yaml_settings(file, descriptions(table()));
   ASSERT_EQ(settings.size(), 1U);
   EXPECT_EQ(settings[0].where, file + ":1");
   std::ofstream(file) << std::string(std::size_t{1} << 21, '#');
-  EXPECT_EQ(file_refusal(file), file + ": is larger than 1 MiB; that is no configuration");
+  EXPECT_EQ(file_refusal(file), file + ": is larger than 1 MiB, too large for a configuration");
 }
 
 TEST(YamlFile, ThatCannotBeReadIsWrongUse) {
@@ -235,84 +254,37 @@ TEST(YamlFile, ThatCannotBeReadIsWrongUse) {
   EXPECT_NE(file_refusal(""), "");
 }
 
-auto all_of(const RunConfig& c) {
-  const AnalysisOptions& a = c.analysis;
-  return std::tuple_cat(
-      std::tie(c.model_dir, c.num_layers, c.num_q_heads, c.num_k_heads, c.layers, c.q_heads, c.dataset_name,
-               c.dataset_revision, c.dataset_local_root, c.dataset_cache_dir, c.download_max_workers, c.non_finite),
-      std::tie(c.compat, a.method, a.sampler, a.weighting, a.sliding_window_unit, a.max_tokens_per_head,
-               a.normality_max_dims, a.p_alpha, a.num_pairs_per_bucket, a.max_relative_distance, a.seed,
-               a.standard_errors, a.constant_component_fits),
-      std::tie(c.output_dir, c.tables, c.max_workers, c.memory_limit));
+TEST(YamlText, WritesPlainWordsPlainlyAndQuotesTheRest) {
+  Options options;
+  EXPECT_EQ(
+      yaml_text(field_values(table(), options)),
+      "model_dir: \"\"\nheads: 1\nlayers: null\nmethod: positional\np_alpha: 0.01\nseed: 0\nstandard_errors: true\n"
+      "rope_scaling: null\nmemory_limit: null\n");
+  const auto line_of = [&](const std::string& text) {
+    options.model_dir = text;
+    const std::string yaml = yaml_text(field_values(table(), options));
+    return yaml.substr(0, yaml.find('\n'));
+  };
+  EXPECT_EQ(line_of("org/name-1.0"), "model_dir: org/name-1.0");
+  EXPECT_EQ(line_of("Yes"), "model_dir: \"Yes\"");
+  EXPECT_EQ(line_of("1.10"), "model_dir: \"1.10\"");
+  EXPECT_EQ(line_of("my dump é"), "model_dir: \"my dump é\"");
+  EXPECT_EQ(line_of("a\"b\\c\nd"), "model_dir: \"a\\\"b\\\\c\\nd\"");
+  EXPECT_EQ(line_of("\x7f"), "model_dir: \"\\x7f\"");
 }
 
-// Text of a field, in every guise that YAML might take for something else.
-rc::Gen<std::string> awkward_text() {
-  const std::vector<std::string> pieces{
-      "a",   "é",  "漢", "\"", "\\", "\n",    "\t",       "\r",           " ",           "#", ": ",   "null",
-      "~",   "- ", "'",  "{",  "]",  "0",     "\x7f",     "\x01",         "..",          "/", "true", "1e5",
-      "---", "%",  "&a", "*a", "!",  "\\x41", "\xc2\x85", "\xe2\x80\xa8", "\xef\xbb\xbf"};
-  return rc::gen::map(rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(pieces)),
-                      [](const std::vector<std::string>& chosen) {
-                        std::string text;
-                        for (const std::string& piece : chosen) text += piece;
-                        return text;
-                      });
-}
-
-std::string random_value(const ConfigField& field) {
-  const std::string type(field.type);
-  if (type == "integer") return std::to_string(*rc::gen::inRange(2, 10000));  // rope_dim is at least 2
-  if (type == "number") return std::to_string(*rc::gen::inRange(1, 1000000)) + "e-6";
-  if (type == "boolean") return *rc::gen::element<std::string>("yes", "off");
-  if (type == "size") return std::to_string(*rc::gen::inRange(1, 1 << 30)) + *rc::gen::element<std::string>("", "KiB");
-  if (type == "indices") {
-    const int first = *rc::gen::inRange(0, 9000);
-    return std::to_string(first) + "-" + std::to_string(first + *rc::gen::inRange(0, 999)) + ",3";
-  }
-  if (type == "mapping") return R"({"rope_type": "longrope", "factor": 4e-2, "short_factor": [1, 2.5], "x": null})";
-  if (type == "text") {
-    // The ending keeps outputs apart and text from being empty.
-    return *awkward_text() + "." + std::string(field.name);
-  }
-  const std::string words = type.substr(std::string("one of ").size());
-  return *rc::gen::element<std::string>(words.substr(0, words.find('|')), words.substr(words.rfind('|') + 1));
-}
-
-RC_GTEST_PROP(ConfigText, ReadsBackToTheSameConfiguration, ()) {
-  std::vector<Setting> settings;
-  const bool python = *rc::gen::arbitrary<bool>();
-  const std::vector<std::string_view> bound{"method",          "sampler",  "weighting",   "sliding_window_unit",
-                                            "standard_errors", "time_csv", "num_triples", "distance_csv"};
-  for (const ConfigField& field : config_fields()) {
-    const bool is_bound = std::ranges::find(bound, field.name) != bound.end();
-    if ((python && is_bound) || field.name == "compat" || field.name == "num_k_heads" || *rc::gen::arbitrary<bool>())
-      continue;
-    if (field.name == "num_layers" || field.name == "num_q_heads") {
-      settings.push_back({std::string(field.name), "10000", "here"});
-    } else {
-      settings.push_back({std::string(field.name), random_value(field), "here"});
-    }
-  }
-  if (*rc::gen::arbitrary<bool>()) settings.push_back({"max_tokens_per_head", std::nullopt, "here"});
-  if (python) settings.push_back({"compat", "python", "here"});
-  const RunConfig config = resolve_config(settings);
-  const RunConfig again = resolve_config(parse_yaml_settings(config_text(config), "x.yaml"));
-  RC_ASSERT(all_of(again) == all_of(config));
-}
-
-TEST(ConfigText, WritesPlainWordsPlainlyAndQuotesTheRest) {
-  RunConfig config;
-  config.model_dir = "yes";
-  config.dataset_local_root = "my dump";
-  config.layers = {0, 1, 7};
-  const std::string text = "\n" + config_text(config);
-  for (const char* line :
-       {"model_dir: \"yes\"", "dataset_local_root: \"my dump\"", "layers: [0, 1, 7]", "q_heads: null",
-        "dataset_name: viktoroo/sniffed-qk", "method: positional", "p_alpha: 0.01", "compat: none",
-        "standard_errors: true", "output_dir: null", "output_csv: head_metrics.csv"}) {
-    EXPECT_NE(text.find(std::string("\n") + line + "\n"), std::string::npos) << line << " in" << text;
-  }
+TEST(YamlText, ReadsBackToTheSameValues) {
+  Options options;
+  options.model_dir = "null";
+  options.layers = {0, 1, 7};
+  options.rope_scaling = R"({"type":"4","list":[1,2.5],"x":null})";
+  options.memory_limit = 1024;
+  const std::string yaml = yaml_text(field_values(table(), options));
+  const Options again = resolve(table(), parsed(yaml));
+  EXPECT_EQ(again.model_dir, "null");
+  EXPECT_EQ(again.layers, options.layers);
+  EXPECT_EQ(again.rope_scaling, options.rope_scaling);
+  EXPECT_EQ(yaml_text(field_values(table(), again)), yaml);
 }
 
 }  // namespace

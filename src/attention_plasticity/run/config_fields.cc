@@ -129,16 +129,16 @@ FieldTable<RunConfig> rotation_fields() {
 
 FieldTable<RunConfig> output_fields() {
   FieldTable<RunConfig> fields{
-      {"output_dir", text(), &Config::output_dir, "Folder for the outputs that have relative paths.", "none"}};
+      {"output_dir", values::text(), &Config::output_dir, "Folder for the outputs that have relative paths.", "none"}};
   for (const ResultTable& table : result_tables()) fields.push_back(output_field(table));
   return fields;
 }
 
 FieldTable<RunConfig> machine_fields() {
   return {
-      {"max_workers", count(), &Config::max_workers,
+      {"max_workers", values::count(), &Config::max_workers,
        "Heads analysed at a time; null: one per core the process may use.", "null"},
-      {"memory_limit", size_in_bytes(), &Config::memory_limit,
+      {"memory_limit", values::size_in_bytes(), &Config::memory_limit,
        "Bound on the memory of the heads in flight, such as 800MiB; null: no bound.", "null"},
   };
 }

@@ -32,15 +32,12 @@ struct Document {
 std::optional<Document> read_document(const fs::path& file, std::vector<std::string>& notes) {
   std::error_code unknown;
   if (fs::symlink_status(file, unknown).type() == fs::file_type::not_found) return std::nullopt;
-  const auto unreadable = [&](std::string_view why) {
-    notes.push_back(fmt::format("{} {}: ignored", file.string(), why));
-    return std::nullopt;
-  };
-  if (!fs::is_regular_file(file, unknown)) return unreadable("is not a file that can be read");
   try {
+    if (!fs::is_regular_file(file, unknown)) throw Error(ErrorKind::input, "is not a file that can be read");
     return Document{parse_json_object(read_text_file(file), {}), file.string(), notes};
   } catch (const Error& error) {
-    return unreadable(error.what());
+    notes.push_back(fmt::format("{}: {}: ignored", file.string(), error.what()));
+    return std::nullopt;
   }
 }
 

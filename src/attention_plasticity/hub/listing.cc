@@ -56,8 +56,7 @@ class AnswerReader {
   }
 
   std::uint64_t size(const json& object) const {
-    constexpr std::uint64_t most = std::uint64_t{1}
-                                   << 53;  // beyond it, programs that read JSON numbers as doubles round
+    constexpr std::uint64_t most = std::uint64_t{1} << 53U;  // a double holds all whole numbers up to it
     const json& value = field(object, "size");
     const auto* const number = value.get_ptr<const json::number_unsigned_t*>();
     if (number == nullptr || *number > most) refuse("size is not a number of bytes");

@@ -21,16 +21,16 @@ using Json = nlohmann::ordered_json;
 /// What JSON text may hold, and how messages name it.
 struct JsonRules {
   std::string file = {};              ///< the file of an Error; may be empty
-  std::string subject = {};           ///< the first words of messages: "rope_scaling"; may be empty beside a file
+  std::string subject = {};           ///< the first words of messages: "rope_scaling"; empty when `file` is enough
   ErrorKind kind = ErrorKind::input;  ///< the kind of an Error
   bool unique_keys = false;           ///< refuse a key that occurs twice in one object; otherwise the last one wins
   std::size_t most_bytes = std::numeric_limits<std::size_t>::max();  ///< longest text
   std::size_t most_levels = 64;  ///< deepest nesting of lists and objects; writing a value is recursive
 };
 
-/// The value of JSON text, as nlohmann::json or as Json. Throws Error with the line and column where the text is not
-/// valid, or with the rule that it breaks. Takes time and memory in proportion to the text, whatever it holds (Json:
-/// as long as objects have few keys).
+/// The value of JSON text, as nlohmann::json or as Json. Throws Error with the place where the text is not valid
+/// (the line, or when there is a subject, the byte from 1 on), or with the rule that it breaks. Takes time and memory
+/// in proportion to the text, whatever it holds (Json: as long as objects have few keys).
 template <typename AnyJson = nlohmann::json>
 AnyJson parse_json(std::string_view text, const JsonRules& rules);
 

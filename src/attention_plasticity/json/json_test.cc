@@ -23,14 +23,15 @@ std::string refusal(const std::string& text, const JsonRules& rules = {}) {
 
 std::string nested(std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); }
 
-TEST(ParseJson, NamesTheLineAndColumnOfWhatIsNotJson) {
-  EXPECT_EQ(refusal(""), "is not valid JSON (line 1, column 1)");
-  EXPECT_EQ(refusal("{\n\n  x"), "is not valid JSON (line 3, column 3)");
-  EXPECT_EQ(refusal("{\"a\": NaN}"), "is not valid JSON (line 1, column 7)");
-  EXPECT_EQ(refusal("[1,\n2"), "is not valid JSON (line 2, column 2)");
-  EXPECT_EQ(refusal("[\"\n\"]"), "is not valid JSON (line 1, column 3)");
-  EXPECT_EQ(refusal("{\"a\": \"\xff\"}"), "is not valid JSON (line 1, column 8)");
-  EXPECT_EQ(refusal("[] []"), "is not valid JSON (line 1, column 4)");
+TEST(ParseJson, NamesTheLineOrTheByteOfWhatIsNotJson) {
+  EXPECT_EQ(refusal(""), "line 1: is not valid JSON");
+  EXPECT_EQ(refusal("{\n\n  x"), "line 3: is not valid JSON");
+  EXPECT_EQ(refusal("[1,\n2"), "line 2: is not valid JSON");
+  EXPECT_EQ(refusal("[\"\n\"]"), "line 1: is not valid JSON");
+  EXPECT_EQ(refusal("[] []"), "line 1: is not valid JSON");
+  EXPECT_EQ(refusal("", {.subject = "it"}), "it is not valid JSON (at byte 1)");
+  EXPECT_EQ(refusal("{\"a\": NaN}", {.subject = "it"}), "it is not valid JSON (at byte 7)");
+  EXPECT_EQ(refusal("{\"a\": \"\xff\"}", {.subject = "it"}), "it is not valid JSON (at byte 8)");
 }
 
 TEST(ParseJson, NamesItsSubjectFileAndKind) {

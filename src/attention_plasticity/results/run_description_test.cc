@@ -62,7 +62,7 @@ TEST(RunDescription, MayBeMissing) {
 }
 
 TEST(RunDescription, RefusesOtherFilesAndNamesTheKey) {
-  EXPECT_EQ(refused("{\n\n x"), "input: run.json: is not valid JSON (line 3, column 2)");
+  EXPECT_EQ(refused("{\n\n x"), "input: run.json: line 3: is not valid JSON");
   EXPECT_EQ(refused("[1]"), "input: run.json: is a list of 1; a JSON object is expected");
   EXPECT_EQ(refused(R"({"schema": 1})"),
             "input: run.json: has no model, so it is not the run.json of a run; move it away to use the metrics alone");

@@ -335,11 +335,11 @@ TEST(ModelConfig, RefusesValuesOfAnotherType) {
 
 TEST(ModelConfig, RefusesTextThatIsNoJsonObject) {
   const auto input = [](const std::string& text) { return refusal(text, 0, 8, ErrorKind::input); };
-  EXPECT_EQ(input(""), "the model's config is not valid JSON (line 1, column 1)");
-  EXPECT_EQ(input("{\"rope_theta\": NaN}"), "the model's config is not valid JSON (line 1, column 16)");
+  EXPECT_EQ(input(""), "the model's config is not valid JSON (at byte 1)");
+  EXPECT_EQ(input("{\"rope_theta\": NaN}"), "the model's config is not valid JSON (at byte 16)");
   EXPECT_EQ(input("[]"), "the model's config is a list of 0; a JSON object is expected");
   EXPECT_EQ(input("{\"a\": 1e999}"), "the model's config holds a number that is too large");
-  EXPECT_EQ(input("{\"a\": \"\xff\"}"), "the model's config is not valid JSON (line 1, column 8)");
+  EXPECT_EQ(input("{\"a\": \"\xff\"}"), "the model's config is not valid JSON (at byte 8)");
 }
 
 TEST(ModelConfig, SurvivesDeepNesting) {

@@ -129,7 +129,7 @@ TEST(ModelRotation, RefusesSettingsThatCannotBeUsed) {
 }
 
 TEST(ModelRotation, RefusesScalingsThatCannotBeUsed) {
-  EXPECT_EQ(refusal(scaled("")), "rope_scaling is not valid JSON (line 1, column 1)");
+  EXPECT_EQ(refusal(scaled("")), "rope_scaling is not valid JSON (at byte 1)");
   EXPECT_EQ(refusal(scaled("{\"factor\": 1e999}")), "rope_scaling holds a number that is too large");
   EXPECT_EQ(refusal(scaled("[4]")), "rope_scaling is a list of 1; a JSON object is expected");
   EXPECT_EQ(refusal(scaled("\"linear\"")), "rope_scaling is \"linear\"; a JSON object is expected");

@@ -29,7 +29,7 @@
 #include "attention_plasticity/rotary/rotation_table.h"
 #include "attention_plasticity/stats/householder.h"
 #include "attention_plasticity/stats/kolmogorov.h"
-#include "attention_plasticity/stats/kolmogorov_cells.h"
+#include "attention_plasticity/stats/kolmogorov_bins.h"
 #include "attention_plasticity/stats/line_fit.h"
 #include "attention_plasticity/stats/normal.h"
 #include "attention_plasticity/stats/rotated_rows.h"
@@ -230,11 +230,11 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
   }
   std::vector<std::uint16_t> codes;
   for (const double z : head->component0) codes.push_back(ap::code_of(z, 4096.0));
-  kernels.push_back({"kolmogorov_cells", [head, codes, cells = ap::KolmogorovCells()]() mutable {
+  kernels.push_back({"kolmogorov_bins", [head, codes, bins = ap::KolmogorovBins()]() mutable {
                        const auto exact = [&](std::span<const std::uint32_t> indices, std::span<double> z) {
                          for (std::size_t i = 0; i < indices.size(); ++i) z[i] = head->component0[indices[i]];
                        };
-                       return cells.distance({codes, -8.0, 1.0 / 4096.0, exact});
+                       return bins.distance({codes, -8.0, 1.0 / 4096.0, exact});
                      }});
   kernels.push_back({"kolmogorov_survival", [n = rows] {
                        double survival = 0;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <system_error>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
 
 namespace attention_plasticity {
 namespace {
@@ -81,8 +81,7 @@ bool looks_like_html(std::string_view text) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(text);
   // An XML prologue or a comment may stand before the page itself.
   return lower.starts_with("<!doctype html") || lower.starts_with("<html") || lower.starts_with("<head") ||
          (lower.starts_with('<') && lower.find("<html") != std::string::npos);

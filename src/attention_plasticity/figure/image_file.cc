@@ -28,17 +28,10 @@ constexpr std::array formats{
     FormatMarks{"PDF", ".pdf", "%PDF-"sv, "%%EOF"sv},
 };
 
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 }  // namespace
 
 ImageFormat format_of(const std::filesystem::path& file) {
-  const auto found = std::ranges::find(formats, lower(file.extension().string()), &FormatMarks::ending);
+  const auto found = std::ranges::find(formats, lower_case(file.extension().string()), &FormatMarks::ending);
   if (found != formats.end()) return static_cast<ImageFormat>(found - formats.begin());
   throw Error(ErrorKind::usage, fmt::format("{} should end in .png, .svg or .pdf: the ending says what to draw",
                                             shown_text(file.string())));

@@ -2,13 +2,14 @@
 
 #include <curl/curl.h>
 
-#include <cctype>
 #include <chrono>
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "attention_plasticity/base/text.h"
 
 namespace attention_plasticity {
 
@@ -48,8 +49,7 @@ class LoopbackClient {
   static std::size_t take_header(char* bytes, std::size_t size, std::size_t count, void* seen) {
     const std::string line(bytes, size * count);
     if (const auto colon = line.find(": "); colon != std::string::npos) {
-      std::string name = line.substr(0, colon);
-      for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      const std::string name = lower_case(line.substr(0, colon));
       static_cast<SeenAnswer*>(seen)->headers[name] = line.substr(colon + 2, line.find("\r\n") - colon - 2);
     }
     return size * count;

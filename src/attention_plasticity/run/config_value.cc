@@ -28,14 +28,6 @@ constexpr int max_index = 9999;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 bool is_decimal(std::string_view digits) {
   return !digits.empty() && std::ranges::all_of(digits, is_digit) && (digits.size() == 1 || digits.front() != '0');
 }
@@ -102,7 +94,7 @@ std::optional<Size> size_in_units(std::string_view text) {
     size.fraction = leading_digits(rest.substr(1));
     rest.remove_prefix(1 + size.fraction.size());
   }
-  const auto unit = std::ranges::find(size_units, lower(trimmed_text(rest)), &SizeUnit::name);
+  const auto unit = std::ranges::find(size_units, lower_case(trimmed_text(rest)), &SizeUnit::name);
   if (size.whole.empty() || has_point == size.fraction.empty() || unit == size_units.end()) return std::nullopt;
   if (has_point && unit->bytes == 1) return std::nullopt;
   size.unit_bytes = unit->bytes;
@@ -178,7 +170,7 @@ std::string config_mapping(std::string_view text) {
 }
 
 std::optional<bool> boolean_word(std::string_view text) {
-  const std::string word = lower(text);
+  const std::string word = lower_case(text);
   if (word == "true" || word == "yes" || word == "on" || word == "1") return true;
   if (word == "false" || word == "no" || word == "off" || word == "0") return false;
   return std::nullopt;

@@ -200,9 +200,7 @@ bool is_plain(const std::string& text) {
     return is_letter(c) || (c >= '0' && c <= '9') || std::string_view("_./-").find(c) != std::string_view::npos;
   };
   if (text.empty() || !is_letter(text.front()) || !std::ranges::all_of(text, is_inner)) return false;
-  std::string lower = text;
-  for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return std::ranges::find(special, lower) == special.end();
+  return std::ranges::find(special, lower_case(text)) == special.end();
 }
 
 std::string quoted(const std::string& text) {

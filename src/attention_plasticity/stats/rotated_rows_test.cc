@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/highway_targets_testing.h"
-#include "attention_plasticity/stats/kolmogorov_cells.h"
+#include "attention_plasticity/stats/kolmogorov_bins.h"
 #include "attention_plasticity/stats/line_fit.h"
 #include "attention_plasticity/stats/shape_testing.h"
 

@@ -18,10 +18,7 @@ namespace {
 
 constexpr int max_index = 9999;
 
-bool says_nan(std::string_view text) {
-  constexpr std::string_view nan = "nan";
-  return std::ranges::equal(text, nan, {}, [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-}
+bool says_nan(std::string_view text) { return text.size() == 3 && lower_case(text) == "nan"; }
 
 // One record after another. A line break ends a record unless it stands between quotes.
 class CsvReader {

@@ -1,4 +1,4 @@
-#include "attention_plasticity/stats/kolmogorov_cells.h"
+#include "attention_plasticity/stats/kolmogorov_bins.h"
 
 #include <algorithm>
 #include <array>
@@ -8,21 +8,21 @@
 #include <limits>
 #include <numeric>
 
-#include "attention_plasticity/stats/code_kernels.h"
+#include "attention_plasticity/stats/find_codes.h"
 #include "attention_plasticity/stats/normal.h"
 
 namespace attention_plasticity {
 namespace {
 
 constexpr std::size_t all_codes = std::size_t{1} << 16;
-constexpr std::size_t coarse_cells = 1024;
-constexpr std::size_t codes_in_coarse_cell = all_codes / coarse_cells;
+constexpr std::size_t coarse_bins = 1024;
+constexpr std::size_t codes_in_coarse_bin = all_codes / coarse_bins;
 
-// Phi is taken as straight between two entries of a table, and inside of a coarse cell. Its second derivative is
-// nowhere larger than 0.242, which bounds what that is off by.
+// Phi is interpolated linearly between two entries of a table, and inside a coarse bin. Its second derivative is at
+// most 0.242, which bounds the error.
 constexpr double straight_error(double width) { return 0.242 / 8.0 * width * width; }
 
-// Phi between -6 and 6; those at the ends beyond.
+// Phi between -6 and 6; the value at the nearer end beyond.
 class NormalTable {
  public:
   NormalTable() {
@@ -46,16 +46,15 @@ const NormalTable& normal_table() {
   return table;
 }
 
-// Cells that hold a handful of values where most of them are: with m in a cell, about 4 m² lie where the bounds leave
-// the largest distance open.
-unsigned bits_within_cell(std::size_t n) {
-  const std::size_t cells = std::bit_ceil(std::clamp(n, coarse_cells, all_codes));
-  return static_cast<unsigned>(std::countr_zero(all_codes / cells));
+// About as many bins as values: with m values in a bin, about 4 m² of them lie where the bounds leave the largest
+// distance open.
+unsigned bits_within_bin(std::size_t n) {
+  const std::size_t bins = std::bit_ceil(std::clamp(n, coarse_bins, all_codes));
+  return static_cast<unsigned>(std::countr_zero(all_codes / bins));
 }
 
-// Four codes to a load: counting does little else but load and store.
-template <class Count>
-void count_codes(std::span<const std::uint16_t> codes, unsigned bits, Count* counts) {
+// Four codes are loaded at once: counting does little else but load and store.
+void count_codes(std::span<const std::uint16_t> codes, unsigned bits, std::uint32_t* counts) {
   std::size_t i = 0;
   for (; i + 4 <= codes.size(); i += 4) {
     std::uint64_t four = 0;
@@ -68,34 +67,13 @@ void count_codes(std::span<const std::uint16_t> codes, unsigned bits, Count* cou
   for (; i < codes.size(); ++i) ++counts[codes[i] >> bits];
 }
 
-template <class Count>
-std::uint32_t sum_of(std::span<const Count> counts) {
+std::uint32_t sum_of(std::span<const std::uint32_t> counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint32_t{0});
-}
-
-// The counts of `cells` cells at a time; `eights` is memory to work in.
-void sum_cells(std::span<const std::uint32_t> counts, std::size_t cells, std::vector<std::uint64_t>&,
-               std::span<std::uint32_t> sums) {
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = sum_of(counts.subspan(i * cells, cells));
-}
-
-void sum_cells(std::span<const std::uint8_t> counts, std::size_t cells, std::vector<std::uint64_t>& eights,
-               std::span<std::uint32_t> sums) {
-  if (cells < 8) {
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = sum_of(counts.subspan(i * cells, cells));
-    return;
-  }
-  eights.resize(counts.size() / 8);
-  sum_eights(counts.data(), eights.size(), eights.data());
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const auto inside = std::span(eights).subspan(i * cells / 8, cells / 8);
-    sums[i] = static_cast<std::uint32_t>(std::accumulate(inside.begin(), inside.end(), std::uint64_t{0}));
-  }
 }
 
 }  // namespace
 
-double KolmogorovCells::distance(const CodedSample& sample) {
+double KolmogorovBins::distance(const CodedSample& sample) {
   if (sample.codes.empty()) return 0.0;
   count(sample);
   find_candidates();
@@ -106,72 +84,60 @@ double KolmogorovCells::distance(const CodedSample& sample) {
   return largest_at_values();
 }
 
-void KolmogorovCells::count(const CodedSample& sample) {
+void KolmogorovBins::count(const CodedSample& sample) {
   n_ = static_cast<double>(sample.codes.size());
   share_ = 1.0 / n_;
-  bits_ = bits_within_cell(sample.codes.size());
-  below_.assign(coarse_cells + 1, 0);  // the first one stays 0
-  const auto count_into = [&](auto& counts) {
-    counts.assign(all_codes >> bits_, 0);
-    count_codes(sample.codes, bits_, counts.data());
-    sum_cells(counts, counts.size() / coarse_cells, eights_, std::span(below_).subspan(1));
-    std::partial_sum(below_.begin(), below_.end(), below_.begin());
-  };
-  // A count that does not fit into a byte begins anew, and the sum of all counts falls short.
-  is_narrow_ = sample.codes.size() <= all_codes;
-  if (is_narrow_) {
-    count_into(narrow_counts_);
-    is_narrow_ = below_[coarse_cells] == sample.codes.size();
+  bits_ = bits_within_bin(sample.codes.size());
+  counts_.assign(all_codes >> bits_, 0);
+  count_codes(sample.codes, bits_, counts_.data());
+  const std::size_t fine = counts_.size() / coarse_bins;
+  below_.assign(coarse_bins + 1, 0);
+  for (std::size_t i = 0; i < coarse_bins; ++i) {
+    below_[i + 1] = below_[i] + sum_of(std::span(counts_).subspan(i * fine, fine));
   }
-  if (!is_narrow_) count_into(counts_);
 
-  const double width = sample.step * static_cast<double>(codes_in_coarse_cell);
-  slack_ = straight_error(1.0 / NormalTable::density) + straight_error(width) + 1e-8;  // Phi(-6), and rounding
-  normal_.resize(coarse_cells + 1);
+  const double width = sample.step * static_cast<double>(codes_in_coarse_bin);
+  slack_ = straight_error(1.0 / NormalTable::density) + straight_error(width) + 1e-8;  // 1e-8: Phi(-6) and rounding
+  normal_.resize(coarse_bins + 1);
   const NormalTable& normal_nearby = normal_table();
-  for (std::size_t coarse = 1; coarse < coarse_cells; ++coarse) {
+  for (std::size_t coarse = 1; coarse < coarse_bins; ++coarse) {
     normal_[coarse] = normal_nearby(sample.first_edge + width * static_cast<double>(coarse));
   }
   normal_[0] = 0.0;
-  normal_[coarse_cells] = 1.0;
+  normal_[coarse_bins] = 1.0;
 }
 
-// The distance at the edges of coarse cells, which the largest one cannot fall short of.
-double KolmogorovCells::least_distance() const {
+// The distance at the edges of coarse bins: a lower bound of the largest one.
+double KolmogorovBins::least_distance() const {
   double largest = 0.0;
-  for (std::size_t i = 1; i < coarse_cells; ++i) largest = std::max(largest, std::abs(below_[i] * share_ - normal_[i]));
+  for (std::size_t i = 1; i < coarse_bins; ++i) largest = std::max(largest, std::abs(below_[i] * share_ - normal_[i]));
   return largest - slack_;
 }
 
-void KolmogorovCells::find_candidates() {
+void KolmogorovBins::find_candidates() {
   double least = least_distance();
   candidates_.clear();
-  for (std::size_t i = 0; i < coarse_cells; ++i) {
+  for (std::size_t i = 0; i < coarse_bins; ++i) {
     const double largest = std::max(below_[i + 1] * share_ - normal_[i], normal_[i + 1] - below_[i] * share_) + slack_;
     if (largest < least || below_[i] == below_[i + 1]) continue;
-    if (is_narrow_) {
-      add_candidates(narrow_counts_, i, least);
-    } else {
-      add_candidates(counts_, i, least);
-    }
+    add_candidates(i, least);
   }
   std::erase_if(candidates_, [&](const Candidate& candidate) { return candidate.largest() < least; });
 }
 
-// The cells inside of a coarse one; what is learnt at their edges raises `least`. They are looked at by themselves only
-// where some of them together may hold the largest distance.
-template <class Count>
-void KolmogorovCells::add_candidates(const std::vector<Count>& counts, std::size_t coarse, double& least) {
-  const std::size_t fine = counts.size() / coarse_cells;
+// Adds the candidates inside a coarse bin, and raises `least` by the distances at their edges. Eight bins are looked at
+// together first, and one by one only where the eight may hold the largest distance.
+void KolmogorovBins::add_candidates(std::size_t coarse, double& least) {
+  const std::size_t fine = counts_.size() / coarse_bins;
   const std::size_t together = std::min<std::size_t>(fine, 8);
   const double from = normal_[coarse];
   const double to = normal_[coarse + 1];
-  const bool is_straight = coarse > 0 && coarse + 1 < coarse_cells;  // the others have no end
+  const bool is_straight = coarse > 0 && coarse + 1 < coarse_bins;  // the first and the last bin have no outer edge
   const double step = is_straight ? (to - from) / static_cast<double>(fine) : 0.0;
   const double width = is_straight ? step : to - from;
   std::uint32_t below = below_[coarse];
   for (std::size_t start = 0; start < fine; start += together) {
-    const auto inside = std::span(counts).subspan(coarse * fine + start, together);
+    const auto inside = std::span(counts_).subspan(coarse * fine + start, together);
     const double lower_end = from + step * static_cast<double>(start);
     const double upper_end = lower_end + (is_straight ? step * static_cast<double>(together) : width);
     const std::uint32_t sum = sum_of(inside);
@@ -195,9 +161,9 @@ void KolmogorovCells::add_candidates(const std::vector<Count>& counts, std::size
   }
 }
 
-// The indices of all values in candidates. Where F_n lies above Phi and where it lies below are two places, mostly far
-// from each other: each is searched for by itself.
-void KolmogorovCells::collect(std::span<const std::uint16_t> codes) {
+// Finds the indices of all values in candidates. F_n lies above Phi in one range of values and below it in another,
+// mostly far away: each range is searched by itself.
+void KolmogorovBins::collect(std::span<const std::uint16_t> codes) {
   struct Stretch {
     std::uint32_t first = std::numeric_limits<std::uint32_t>::max();
     std::uint32_t last = 0;
@@ -205,10 +171,10 @@ void KolmogorovCells::collect(std::span<const std::uint16_t> codes) {
   std::array<Stretch, 2> stretches;
   is_candidate_.resize(all_codes);
   for (const Candidate& candidate : candidates_) {
-    is_candidate_[candidate.cell] = 1;
+    is_candidate_[candidate.bin] = 1;
     Stretch& stretch = stretches[candidate.above_normal > candidate.below_normal ? 0 : 1];
-    stretch.first = std::min(stretch.first, candidate.cell);
-    stretch.last = std::max(stretch.last, candidate.cell);
+    stretch.first = std::min(stretch.first, candidate.bin);
+    stretch.last = std::max(stretch.last, candidate.bin);
   }
   auto& [one, other] = stretches;
   if (one.first <= other.last && other.first <= one.last) {
@@ -219,10 +185,10 @@ void KolmogorovCells::collect(std::span<const std::uint16_t> codes) {
   for (const Stretch& stretch : stretches) {
     if (stretch.first <= stretch.last) add_found(codes, stretch.first, stretch.last);
   }
-  for (const Candidate& candidate : candidates_) is_candidate_[candidate.cell] = 0;
+  for (const Candidate& candidate : candidates_) is_candidate_[candidate.bin] = 0;
 }
 
-void KolmogorovCells::add_found(std::span<const std::uint16_t> codes, std::uint32_t first, std::uint32_t last) {
+void KolmogorovBins::add_found(std::span<const std::uint16_t> codes, std::uint32_t first, std::uint32_t last) {
   stretch_.resize(std::max(stretch_.size(), codes.size()));
   const std::size_t count = find_codes(codes, static_cast<std::uint16_t>(first << bits_),
                                        static_cast<std::uint16_t>(((last + 1) << bits_) - 1), stretch_.data());
@@ -231,8 +197,8 @@ void KolmogorovCells::add_found(std::span<const std::uint16_t> codes, std::uint3
   }
 }
 
-// Cells are in the order of their values, so that the sorted values of all candidates fall to them one after the other.
-double KolmogorovCells::largest_at_values() const {
+// Candidates are in the order of their values, so the sorted values belong to them one after the other.
+double KolmogorovBins::largest_at_values() const {
   double largest = 0.0;
   const auto visit = [&](const Candidate& candidate, std::size_t start) {
     double below = candidate.below;
@@ -241,7 +207,7 @@ double KolmogorovCells::largest_at_values() const {
       largest = std::max({largest, expected - below / n_, (below + 1.0) / n_ - expected});
     }
   };
-  // The most promising one first: few of the others are left to look at after it.
+  // The most promising candidate goes first: after it, few of the others can hold a larger distance.
   const auto best = std::ranges::max_element(candidates_, {}, &Candidate::largest);
   std::size_t start = 0;
   for (auto candidate = candidates_.begin(); candidate != best; ++candidate) start += candidate->count;

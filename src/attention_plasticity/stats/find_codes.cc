@@ -1,9 +1,9 @@
-#include "attention_plasticity/stats/code_kernels.h"
+#include "attention_plasticity/stats/find_codes.h"
 
 #include <bit>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attention_plasticity/stats/code_kernels.cc"
+#define HWY_TARGET_INCLUDE "attention_plasticity/stats/find_codes.cc"
 #include "attention_plasticity/base/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,7 +21,7 @@ std::size_t find_codes(std::span<const std::uint16_t> codes, std::uint16_t first
   std::size_t at = 0;
   for (; at + lanes <= codes.size(); at += lanes) {
     const auto code = hn::LoadU(u, codes.data() + at);
-    // Clamping leaves alone what lies inside: some targets cannot compare unsigned numbers.
+    // Clamping changes only codes outside: some targets cannot compare unsigned numbers.
     const auto inside = hn::Eq(code, hn::Min(hn::Max(code, lower), upper));
     if (hn::AllFalse(u, inside)) continue;
     HWY_ALIGN std::uint8_t bytes[8] = {};
@@ -38,21 +38,6 @@ std::size_t find_codes(std::span<const std::uint16_t> codes, std::uint16_t first
   return count;
 }
 
-void sum_eights(const std::uint8_t* counts, std::size_t n, std::uint64_t* sums) {
-  std::size_t i = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const hn::ScalableTag<std::uint8_t> d;
-  const hn::Repartition<std::uint64_t, decltype(d)> wide;
-  for (; i + hn::Lanes(wide) <= n; i += hn::Lanes(wide)) {
-    hn::StoreU(hn::SumsOf8(hn::LoadU(d, counts + 8 * i)), wide, sums + i);
-  }
-#endif
-  for (; i < n; ++i) {
-    sums[i] = 0;
-    for (std::size_t k = 0; k < 8; ++k) sums[i] += counts[8 * i + k];
-  }
-}
-
 }  // namespace attention_plasticity::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -61,17 +46,12 @@ namespace attention_plasticity {
 namespace {
 
 HWY_EXPORT(find_codes);
-HWY_EXPORT(sum_eights);
 
 }  // namespace
 
 std::size_t find_codes(std::span<const std::uint16_t> codes, std::uint16_t first, std::uint16_t last,
                        std::uint32_t* found) {
   return HWY_DYNAMIC_DISPATCH(find_codes)(codes, first, last, found);
-}
-
-void sum_eights(const std::uint8_t* counts, std::size_t n, std::uint64_t* sums) {
-  HWY_DYNAMIC_DISPATCH(sum_eights)(counts, n, sums);
 }
 
 }  // namespace attention_plasticity

@@ -1,10 +1,8 @@
-#include "attention_plasticity/stats/code_kernels.h"
+#include "attention_plasticity/stats/find_codes.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <numeric>
-#include <random>
 #include <vector>
 
 #include "attention_plasticity/base/highway_targets_testing.h"
@@ -46,24 +44,6 @@ RC_GTEST_PROP(FindCodes, AgreesWithPlainLoop, (const std::vector<std::uint16_t>&
   const auto last = static_cast<std::uint16_t>(*rc::gen::inRange<int>(first, 65536));
   check_against_plain(codes, first, last);
   RC_ASSERT(!::testing::Test::HasFailure());
-}
-
-TEST(CodeKernels, SumEightsOfAnyNumber) {
-  for (std::size_t n = 0; n <= 40; ++n) {
-    std::mt19937_64 generator(n);
-    std::vector<std::uint8_t> counts(8 * n);
-    for (std::uint8_t& count : counts) count = static_cast<std::uint8_t>(generator() % 4 == 0 ? 255 : generator());
-    for_every_target([&](const char* target) {
-      SCOPED_TRACE(testing::Message() << target << ", " << n);
-      std::vector<std::uint64_t> sums(n + 1, 3);
-      sum_eights(counts.data(), n, sums.data());
-      for (std::size_t i = 0; i < n; ++i) {
-        EXPECT_EQ(sums[i], std::accumulate(counts.begin() + static_cast<std::ptrdiff_t>(8 * i),
-                                           counts.begin() + static_cast<std::ptrdiff_t>(8 * i + 8), std::uint64_t{0}));
-      }
-      EXPECT_EQ(sums[n], 3U);
-    });
-  }
 }
 
 }  // namespace

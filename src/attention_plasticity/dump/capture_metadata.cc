@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// A JSON object and where it came from, for notes.
+/// A JSON object, and its file for notes.
 struct Document {
   json object;
   std::string path;
@@ -39,7 +39,7 @@ std::optional<Document> read_document(const fs::path& file, std::vector<std::str
   if (!stream) return unreadable("cannot be opened");
   try {
     json object = json::parse(stream);
-    if (!object.is_object()) return unreadable("holds no JSON object");
+    if (!object.is_object()) return unreadable("is not a JSON object");
     return Document{std::move(object), file.string(), notes};
   } catch (const json::exception&) {
     return unreadable("is not valid JSON");
@@ -65,7 +65,7 @@ std::optional<std::string> strategy_field(const Document& document, const json& 
   constexpr std::string_view name = "sampling_strategy";
   auto strategy = text_field(document, object, name);
   if (!strategy || *strategy == "uniform" || *strategy == "log" || *strategy == "all") return strategy;
-  document.ignore(name, "is none of uniform, log, all");
+  document.ignore(name, "is not uniform, log or all");
   return std::nullopt;
 }
 
@@ -80,7 +80,7 @@ std::optional<double> size_field(const Document& document, const json& object, s
   return std::nullopt;
 }
 
-/// At the top, or for multimodal models in `text_config`.
+/// The field is at the top level, or in `text_config` for multimodal models.
 std::optional<int> count_field(const Document& document, std::string_view name) {
   const json* field = field_of(document.object, name);
   if (field == nullptr) {
@@ -89,7 +89,7 @@ std::optional<int> count_field(const Document& document, std::string_view name) 
   }
   if (field == nullptr) return std::nullopt;
   if (field->is_number_integer()) {
-    // Numbers above 2^63 wrap to negative ones here, and are refused as those are.
+    // Numbers of 2^63 and more become negative here, and are refused like negative ones.
     const auto count = field->get<std::int64_t>();
     if (count >= 1 && count <= std::numeric_limits<int>::max()) return static_cast<int>(count);
   }
@@ -107,7 +107,7 @@ CaptureMetadata read_capture_metadata(const fs::path& folder, std::vector<std::s
   const json* capture = field_of(document->object, "model_metadata");
   if (capture == nullptr) return metadata;
   if (!capture->is_object()) {
-    document->ignore("model_metadata", "is no JSON object");
+    document->ignore("model_metadata", "is not a JSON object");
     return metadata;
   }
   metadata.sampling_strategy = strategy_field(*document, *capture);

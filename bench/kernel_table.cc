@@ -40,7 +40,7 @@ namespace {
 
 namespace ap = attention_plasticity;
 
-/// A head file that is removed when the last kernel that reads it goes.
+/// A head file that is removed when the last kernel that reads it is destroyed.
 struct TemporaryHeadFile {
   std::filesystem::path path;
 
@@ -63,7 +63,7 @@ struct Head {
   ap::HeadRows keys;
   ap::Rotation rotation;
   ap::Matrix vectors;              // queries in double
-  std::vector<double> slope;       // of their lines
+  std::vector<double> slope;       // of the queries' lines on position
   std::vector<double> component0;  // standardised
   std::vector<std::size_t> query_group;
   std::size_t groups = 0;
@@ -71,7 +71,7 @@ struct Head {
   ap::GroupedRows by_group;
   ap::LineFit lines;
   ap::KeyBuckets key_buckets;
-  ap::Matrix directions;  // of the first cell of the last query bucket
+  ap::Matrix directions;  // key differences of the first cell of the last query bucket
 };
 
 std::vector<double> standardised_component(const ap::Matrix& vectors, std::size_t component) {
@@ -97,7 +97,7 @@ class CellDrawer {
     for (const std::int64_t key_bucket : ap::visible_key_buckets(head_.key_buckets, query_bucket, mean_position,
                                                                  std::nullopt, ap::WindowUnit::tokens)) {
       ap::CellPairs cell{key_bucket, sampler_.draw(key_bucket, 256, generator_), {}};
-      // Queries and keys of a synthetic head stand by example alike.
+      // Queries and keys of a synthetic head have the same order of examples.
       for (const ap::KeyPair& pair : cell.pairs) cell.group.push_back(head_.query_group[pair.first]);
       take(cell);
     }

@@ -1,11 +1,11 @@
-# `cmake --install` gives the program, one shared library of all rooms but the command line, its headers and a CMake
+# `cmake --install` gives the program, one shared library of all modules but the command line, its headers and a CMake
 # package. Third-party libraries stay behind the shared library: a consumer needs none of their headers.
 
-get_property(rooms GLOBAL PROPERTY AP_ROOMS)
-list(REMOVE_ITEM rooms ap_cli)
+get_property(modules GLOBAL PROPERTY AP_MODULES)
+list(REMOVE_ITEM modules ap_cli)
 set(objects "")
-foreach(room IN LISTS rooms)
-  list(APPEND objects $<TARGET_OBJECTS:${room}>)
+foreach(module IN LISTS modules)
+  list(APPEND objects $<TARGET_OBJECTS:${module}>)
 endforeach()
 add_library(attention_plasticity SHARED ${objects})
 target_link_libraries(attention_plasticity PRIVATE
@@ -21,18 +21,18 @@ set_target_properties(attention-plasticity PROPERTIES INSTALL_RPATH "$ORIGIN/${b
 install(TARGETS attention-plasticity attention_plasticity EXPORT attention_plasticity-targets)
 # Where Arrow came with the build, it goes along: an installed program does not point into a clone.
 install(FILES ${ArrowParquet_LIBRARIES} DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/attention_plasticity DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/attention_plasticity DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h"
   PATTERN "*_testing.h" EXCLUDE PATTERN "highway.h" EXCLUDE PATTERN "*-inl.h" EXCLUDE
-  PATTERN "json_text.h" EXCLUDE PATTERN "rotary_json.h" EXCLUDE PATTERN "vector_pages.h" EXCLUDE PATTERN "cli" EXCLUDE)
+  PATTERN "json.h" EXCLUDE PATTERN "rotary_json.h" EXCLUDE PATTERN "vector_pages.h" EXCLUDE PATTERN "cli" EXCLUDE)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attention_plasticity)
 install(EXPORT attention_plasticity-targets NAMESPACE attention_plasticity:: DESTINATION ${package_dir}
   FILE attention_plasticity-targets.cmake)
 include(CMakePackageConfigHelpers)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/attention_plasticity-config-version.cmake
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/attention_plasticity-config-version.cmake
   COMPATIBILITY SameMinorVersion)
-file(WRITE ${CMAKE_BINARY_DIR}/attention_plasticity-config.cmake
+file(WRITE ${PROJECT_BINARY_DIR}/attention_plasticity-config.cmake
   "include(\${CMAKE_CURRENT_LIST_DIR}/attention_plasticity-targets.cmake)\n")
-install(FILES ${CMAKE_BINARY_DIR}/attention_plasticity-config.cmake
-  ${CMAKE_BINARY_DIR}/attention_plasticity-config-version.cmake DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/attention_plasticity-config.cmake
+  ${PROJECT_BINARY_DIR}/attention_plasticity-config-version.cmake DESTINATION ${package_dir})

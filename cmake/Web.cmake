@@ -2,11 +2,11 @@
 function(ap_web_page variable)
   set(page_file ${CMAKE_CURRENT_BINARY_DIR}/page.html)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/page_template.cc)
-  file(GLOB web_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/src/*)
+  file(GLOB web_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/src/*)
   add_custom_command(OUTPUT ${page_file}
-    COMMAND ${CMAKE_SOURCE_DIR}/tools/web_build.sh ${page_file}
-    DEPENDS ${web_sources} ${CMAKE_SOURCE_DIR}/tools/web_build.sh ${CMAKE_SOURCE_DIR}/web/build.mjs
-            ${CMAKE_SOURCE_DIR}/web/package-lock.json ${CMAKE_SOURCE_DIR}/web/tsconfig.json
+    COMMAND ${PROJECT_SOURCE_DIR}/tools/web_build.sh ${page_file}
+    DEPENDS ${web_sources} ${PROJECT_SOURCE_DIR}/tools/web_build.sh ${PROJECT_SOURCE_DIR}/web/build.mjs
+            ${PROJECT_SOURCE_DIR}/web/package-lock.json ${PROJECT_SOURCE_DIR}/web/tsconfig.json
     COMMENT "Building the page of the report"
     VERBATIM)
   configure_file(page_template.cc.in ${source} @ONLY)

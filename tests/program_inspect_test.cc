@@ -1,4 +1,4 @@
-// inspect and synth.
+// The subcommands `inspect` and `synth`.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -71,7 +71,7 @@ TEST_F(ProgramInspect, ReadsTheExampleDumps) {
   }
 }
 
-TEST_F(ProgramInspect, UnreadableFilesAreToldAndShowInTheExitCode) {
+TEST_F(ProgramInspect, UnreadableFilesAreListedAndChangeTheExitCode) {
   const fs::path some = damaged_dump(1);
   const Outcome table = run({"inspect", some.string()});
   EXPECT_EQ(table.code, 1);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The release build with the programs of bench/ below build/release/bench: tools/build_bench.sh
+# Builds the release and the programs of bench/, which go to build/release/bench: tools/build_bench.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Feeds the parsers of the Hub's answers with broken ones: tools/fuzz.sh [SECONDS], 600 unless told. Needs clang++-14 with
-# its sanitizers; CLANGXX names another clang++. Starts from fuzz/corpus and leaves it as it is: what is found lies in
-# build/fuzz.
+# Feeds broken answers of the Hub to the parsers: tools/fuzz.sh [SECONDS] (default: 600). Needs clang++-14 with its
+# sanitizers; CLANGXX names another clang++. Starts from fuzz/corpus and does not change it; findings go to
+# build/fuzz/findings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
 target=hub_answers
 compiler=${CLANGXX:-clang++-14}
-room=src/attention_plasticity
+module=src/attention_plasticity
 mkdir -p "build/fuzz/corpus/$target" build/fuzz/findings
 echo "fuzz: building $target" >&2
 "$compiler" -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Isrc \
-  "fuzz/${target}_fuzz.cc" $room/hub/{http_headers,listing,refusal}.cc $room/base/{text,utf8}.cc \
-  -lfmt -o "build/fuzz/${target}_fuzz"
+  "fuzz/${target}_fuzz.cc" $module/hub/{http_headers,listing,refusal}.cc $module/json/json.cc $module/base/{text,utf8}.cc \
+  -lfmt -lcurl -o "build/fuzz/${target}_fuzz"
 cp -r "fuzz/corpus/$target/." "build/fuzz/corpus/$target/"
 log=build/fuzz/$target.log
 echo "fuzz: running $target for $seconds s (log: $log)" >&2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what a build needs on Debian 12, and nothing that is there already.
+# Installs what a build needs on Debian 12, and skips what is installed already.
 #
 #   tools/setup.sh          compiler, libraries, Arrow, Node: enough for `make build` and `make run`
 #   tools/setup.sh test     also the Python client of the Hub, for `make test`
@@ -59,7 +59,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   rm -f "$log"
 fi
 
-# One stamp per requirements file: its own checksum, so that a changed pin is installed and nothing else is.
+# The stamp of a requirements file is its checksum. Only files that have changed are installed again.
 if [ ! -x .venv/bin/pip ]; then
   say "making .venv"
   /usr/bin/python3 -m venv .venv

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "attention_plasticity/analysis/example_groups.h"
 #include "attention_plasticity/analysis/query_statistics.h"
+#include "attention_plasticity/analysis/time_points.h"
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/widen.h"
 #include "attention_plasticity/plasticity/key_buckets.h"
@@ -224,6 +226,11 @@ HeadResult analyze_head(const HeadId& head, HeadRows captured_queries, const Pre
   if (context.rotation != nullptr && options.num_triples > 0) {
     result.exact = head_exact_plasticity(head, queries, keys.rows, options, *context.rotation, groups);
     if (own_groups) result.exact_error = jackknife_error(result.exact->without_group);
+  }
+  result.times =
+      join_times(queries, result.plasticity.times, result.exact ? result.exact->times : std::vector<ExactTime>());
+  if (!own_groups) {
+    for (TimePoint& time : result.times) time.exact_error = std::numeric_limits<double>::quiet_NaN();
   }
   if (examples.back() < first_own_query_example) result.examples = std::move(examples);
   return result;

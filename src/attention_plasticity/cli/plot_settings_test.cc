@@ -8,7 +8,7 @@
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/cli/commands.h"
-#include "attention_plasticity/run/config_page_testing.h"
+#include "attention_plasticity/settings/field_page_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -99,10 +99,10 @@ TEST(FiguresPage, HasEveryOptionWithItsDefault) { expect_page_has_every_field("f
 
 TEST(PlotFields, HaveDistinctNamesAndHelp) {
   std::set<std::string_view> names;
-  for (const ConfigField& field : plot_fields()) {
+  for (const Field& field : plot_fields()) {
     EXPECT_TRUE(names.insert(field.name).second) << field.name;
     EXPECT_TRUE(field.help.ends_with('.')) << field.name;
-    EXPECT_EQ(field.is_boolean, field.type == "boolean") << field.name;
+    EXPECT_EQ(field.placeholder.empty(), field.is_boolean()) << field.name;
   }
 }
 

@@ -16,7 +16,7 @@ struct FormatMarks {
   std::string_view name;
   std::string_view ending;
   std::string_view begin;
-  std::string_view end;  // blanks after it do not count
+  std::string_view end;  // blanks may follow it
 };
 
 using namespace std::string_view_literals;
@@ -41,8 +41,9 @@ void check_image(const std::string& image, ImageFormat format) {
   const FormatMarks& marks = formats[static_cast<std::size_t>(format)];
   const std::string_view whole = std::string_view(image).substr(0, image.find_last_not_of(" \r\n") + 1);
   if (whole.starts_with(marks.begin) && whole.ends_with(marks.end)) return;
-  throw Error(ErrorKind::output, fmt::format("gnuplot ended without an error, and what it wrote ({} bytes) is no {}",
-                                             image.size(), marks.name));
+  throw Error(ErrorKind::output,
+              fmt::format("gnuplot ended without an error, but its output ({} bytes) is not a whole {} file",
+                          image.size(), marks.name));
 }
 
 std::string without_date(std::string pdf) {

@@ -13,7 +13,7 @@
 
 namespace attention_plasticity {
 
-/// For tests: what a client saw of one exchange.
+/// For tests: an answer as the client received it.
 struct SeenAnswer {
   CURLcode outcome = CURLE_OK;
   long status = 0;
@@ -26,8 +26,8 @@ struct SeenAnswer {
   }
 };
 
-/// For tests: a client of their own, so that the server is not judged by the client that it is there to judge. Follows
-/// no redirect. Never gives up early unless told so.
+/// For tests of LoopbackHub: a client that shares no code with HubClient, which LoopbackHub is there to test. It does
+/// not follow redirects. `patience` is the longest time for one exchange.
 class LoopbackClient {
  public:
   explicit LoopbackClient(std::chrono::milliseconds patience = std::chrono::seconds(30))

@@ -41,7 +41,7 @@ struct Cell {
 };
 
 /// All cells of one query bucket together: the head's plasticity at one time.
-struct TimePoint {
+struct PooledTime {
   std::int64_t query_bucket;
   double position;    ///< mean position of the bucket's queries
   double plasticity;  ///< mean over all pairs of the bucket's cells; NaN when there is none
@@ -52,7 +52,7 @@ struct TimePoint {
 struct HeadPlasticity {
   double overall;  ///< weighted mean of the cells; NaN when all are empty
   std::vector<Cell> cells;
-  std::vector<TimePoint> times;
+  std::vector<PooledTime> times;      ///< by query bucket
   std::vector<double> without_group;  ///< `overall` with one jackknife group left out, for each group; may be NaN
 };
 

@@ -12,6 +12,7 @@
 #include "attention_plasticity/plasticity/win_count_kernel.h"
 #include "attention_plasticity/plasticity/win_probability_kernel.h"
 #include "attention_plasticity/rotary/turning_table.h"
+#include "attention_plasticity/stats/jackknife.h"
 
 namespace attention_plasticity {
 namespace {
@@ -102,6 +103,56 @@ double counted_plasticity(double wins, std::size_t queries) {
 
 int distance_bin(double distance) { return std::ilogb(1.0 + distance); }
 
+// The mean of one figure over some triples; NaN for none.
+struct Mean {
+  double sum = 0;
+  std::size_t n = 0;
+
+  void add(double value) {
+    sum += value;
+    ++n;
+  }
+  double value() const { return n > 0 ? sum / static_cast<double>(n) : std::numeric_limits<double>::quiet_NaN(); }
+};
+
+// The triples of each query bucket: their mean, and their means without each jackknife group.
+class QueryBuckets {
+ public:
+  QueryBuckets(const HeadRows& queries, std::span<const Triple> triples, std::size_t groups) {
+    std::map<std::int64_t, std::size_t> place;
+    for (const Triple& triple : triples) place.try_emplace(queries.bucket[triple.query]);
+    for (auto& [bucket, index] : place) {
+      index = buckets_.size();
+      buckets_.push_back({bucket, {}, std::vector<Mean>(groups)});
+    }
+    for (const Triple& triple : triples) bucket_of_.push_back(place.at(queries.bucket[triple.query]));
+  }
+
+  void add(std::size_t triple, double plasticity) { buckets_[bucket_of_[triple]].all.add(plasticity); }
+  void add_without(std::size_t group, std::size_t triple, double plasticity) {
+    buckets_[bucket_of_[triple]].without[group].add(plasticity);
+  }
+
+  std::vector<ExactTime> times() const {
+    std::vector<ExactTime> times;
+    for (const Bucket& bucket : buckets_) {
+      std::vector<double> without;
+      for (const Mean& mean : bucket.without) without.push_back(mean.value());
+      times.push_back({bucket.number, bucket.all.value(), jackknife_error(without), bucket.all.n});
+    }
+    return times;
+  }
+
+ private:
+  struct Bucket {
+    std::int64_t number;
+    Mean all;
+    std::vector<Mean> without;
+  };
+  std::vector<Bucket> buckets_;         // ascending
+  std::vector<std::size_t> bucket_of_;  // index of each triple's bucket
+};
+
 // Sums over triples, and their means.
 struct Sums {
   double plasticity = 0;
@@ -117,9 +168,7 @@ struct Sums {
   }
 };
 
-double mean(double sum, std::size_t n) {
-  return n > 0 ? sum / static_cast<double>(n) : std::numeric_limits<double>::quiet_NaN();
-}
+double mean(double sum, std::size_t n) { return Mean{sum, n}.value(); }
 
 class Measurement {
  public:
@@ -132,6 +181,7 @@ class Measurement {
         query_group_(query_group),
         by_group_(rows_by_group(query_group, groups, queries.size())),
         triples_(draw_triples(queries, keys, settings.window_unit, settings.num_triples, generator)),
+        by_query_bucket_(queries, triples_, groups),
         scatter_(queries.width, by_group_, [this](std::size_t row, std::span<double> out) { frame_.query(row, out); }),
         counter_(unrotated_queries(
             frame_,
@@ -141,7 +191,7 @@ class Measurement {
 
   ExactPlasticity run() {
     for (std::size_t first = 0; first < triples_.size(); first += block_size) {
-      add_block(std::span(triples_).subspan(first, std::min(block_size, triples_.size() - first)));
+      add_block(first, std::min(block_size, triples_.size() - first));
     }
     ExactPlasticity exact;
     exact.n_triples = all_.n;
@@ -153,12 +203,15 @@ class Measurement {
       exact.distances.push_back({bins.first, bins.second, mean(sums.plasticity, sums.n), mean(sums.fixed, sums.n),
                                  mean(sums.spread, sums.n), sums.n});
     }
-    for (const Sums& without : without_) exact.without_group.push_back(mean(without.plasticity, without.n));
+    exact.times = by_query_bucket_.times();
+    for (const Mean& without : without_) exact.without_group.push_back(without.value());
     return exact;
   }
 
  private:
-  void add_block(std::span<const Triple> triples) {
+  // The triples from number `first` on.
+  void add_block(std::size_t first, std::size_t count) {
+    const auto triples = std::span(triples_).subspan(first, count);
     const Matrix u = frame_.key_differences(triples);
     const GroupedScatter::Projection projection = scatter_.project(u);
     const ProjectedMoments moments = projection.moments();
@@ -170,20 +223,24 @@ class Measurement {
       const double spread = std::sqrt(moments.variance[i]) / root_d;
       all_.add(value[i], fixed, spread);
       by_distance_[bins(triples[i])].add(value[i], fixed, spread);
+      by_query_bucket_.add(first + i, value[i]);
     }
-    for (std::size_t g = 0; g < without_.size(); ++g) add_without(g, triples, projection);
+    for (std::size_t g = 0; g < without_.size(); ++g) add_without(g, first, count, projection);
     if (counter_.queries() > 1) {
       for (const double wins : counter_.count(u)) counted_plasticity_ += counted_plasticity(wins, counter_.queries());
     }
   }
 
-  void add_without(std::size_t group, std::span<const Triple> triples, const GroupedScatter::Projection& projection) {
+  void add_without(std::size_t group, std::size_t first, std::size_t count,
+                   const GroupedScatter::Projection& projection) {
     if (queries_.size() - by_group_[group].size() < 2) return;
     const ProjectedMoments moments = projection.moments(group);
-    std::vector<double> value(triples.size());
+    std::vector<double> value(count);
     plasticity_of_pairs(moments.mean, moments.variance, value);
-    for (std::size_t i = 0; i < triples.size(); ++i) {
-      if (query_group_[triples[i].query] != group) without_[group].add(value[i], 0, 0);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (query_group_[triples_[first + i].query] == group) continue;
+      without_[group].add(value[i]);
+      by_query_bucket_.add_without(group, first + i, value[i]);
     }
   }
 
@@ -199,12 +256,13 @@ class Measurement {
   std::span<const std::size_t> query_group_;
   GroupedRows by_group_;
   std::vector<Triple> triples_;
+  QueryBuckets by_query_bucket_;
   GroupedScatter scatter_;
   WinCounter counter_;  // of the queries of the model-free check
 
   Sums all_;
   std::map<std::pair<int, int>, Sums> by_distance_;
-  std::vector<Sums> without_;
+  std::vector<Mean> without_;
   double counted_plasticity_ = 0;
 };
 

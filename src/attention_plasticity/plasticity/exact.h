@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -22,6 +23,14 @@ struct DistanceCell {
   std::size_t n_triples;
 };
 
+/// The triples whose query lies in one bucket.
+struct ExactTime {
+  std::int64_t query_bucket;
+  double plasticity;      ///< mean over the triples
+  double error;           ///< standard error of the mean, from the jackknife groups; NaN if a group leaves no triple
+  std::size_t n_triples;  ///< >= 1
+};
+
 /// Position-exact plasticity of a head. Figures that do not exist are NaN.
 struct ExactPlasticity {
   double overall = std::numeric_limits<double>::quiet_NaN();       ///< mean over the triples
@@ -30,6 +39,7 @@ struct ExactPlasticity {
   double logit_spread = std::numeric_limits<double>::quiet_NaN();  ///< mean √v/√d: what the query adds
   std::size_t n_triples = 0;
   std::vector<DistanceCell> distances;  ///< by (near_bin, far_bin)
+  std::vector<ExactTime> times;         ///< by query bucket, those with triples
   std::vector<double> without_group;    ///< `overall` with one jackknife group left out, for each group
 };
 

@@ -101,10 +101,16 @@ struct Plain {
 
   template <typename Counts>
   double overall(Counts counts) const {
+    return mean_over(counts, counts);
+  }
+
+  // The mean over the triples of some queries, modelled from others.
+  template <typename OfQuery, typename Counts>
+  double mean_over(OfQuery of_query, Counts counts) const {
     double sum = 0;
     double n = 0;
     for (std::size_t i = 0; i < triples.size(); ++i) {
-      if (!counts(triples[i].query)) continue;
+      if (!of_query(triples[i].query)) continue;
       const auto [mean, variance] = moments(directions[i], counts);
       sum += plasticity(mean, variance);
       n += 1;
@@ -123,6 +129,41 @@ struct Plain {
     return sum / static_cast<double>(directions.size());
   }
 };
+
+TEST(ExactPlasticity, OfAQueryBucketIsTheMeanOfItsTriples) {
+  const HeadRows queries = some_queries();
+  const HeadRows keys = some_keys();
+  const ExactSettings how = settings(some_rotation, 600);
+  const auto group = groups_of(queries);
+  const ExactPlasticity exact = measure_exact_plasticity(queries, keys, how, group, 5, NumpyGenerator(5));
+  const Plain plain(queries, keys, how);
+  ASSERT_EQ(exact.times.size(), 4U);
+  for (std::size_t b = 0; b < exact.times.size(); ++b) {
+    const ExactTime& time = exact.times[b];
+    EXPECT_EQ(time.query_bucket, static_cast<std::int64_t>(b));
+    const auto in_bucket = [&](std::size_t query) { return queries.bucket[query] == time.query_bucket; };
+    EXPECT_EQ(time.n_triples,
+              std::ranges::count_if(plain.triples, [&](const Triple& triple) { return in_bucket(triple.query); }));
+    EXPECT_NEAR(time.plasticity, plain.mean_over(in_bucket, [](std::size_t) { return true; }), 1e-12);
+    std::vector<double> without;
+    for (std::size_t g = 0; g < 5; ++g) {
+      without.push_back(plain.mean_over([&](std::size_t query) { return in_bucket(query) && group[query] != g; },
+                                        [&](std::size_t query) { return group[query] != g; }));
+    }
+    EXPECT_NEAR(time.error, jackknife_error(without), 1e-12);
+  }
+  EXPECT_TRUE(std::isnan(measure(queries, keys, how).times[0].error));  // no groups
+}
+
+TEST(ExactPlasticity, OfAQueryBucketHasNoErrorWhenAGroupLeavesNoTriple) {
+  HeadRows queries = some_queries();
+  const auto group = groups_of(queries);
+  for (std::size_t i = 0; i < queries.size(); ++i) queries.bucket[i] = group[i] == 2 ? 9 : queries.bucket[i];
+  const ExactPlasticity exact =
+      measure_exact_plasticity(queries, some_keys(), settings(some_rotation, 600), group, 5, NumpyGenerator(5));
+  ASSERT_EQ(exact.times.size(), 5U);
+  for (const ExactTime& time : exact.times) EXPECT_EQ(std::isnan(time.error), time.query_bucket == 9);
+}
 
 TEST(ExactPlasticity, FollowsTheDefinition) {
   const HeadRows queries = some_queries();

@@ -6,10 +6,10 @@
 #include <array>
 #include <initializer_list>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/rotary/model_family.h"
 #include "attention_plasticity/rotary/rotary_json.h"
 #include "attention_plasticity/rotary/rotation_plan.h"
@@ -133,7 +133,7 @@ Turning turning_of(const Config& config, std::optional<double> theta, const std:
   if (!theta && !names_theta) {
     throw Error(ErrorKind::usage,
                 fmt::format("rope_theta is missing, and the default of model type {} is not known; {}",
-                            shown(json(config.model_type)), rotation_by_hand()));
+                            shown_json(json(config.model_type)), rotation_by_hand()));
   }
   if (theta) parameters.theta = *theta;
   parameters.trained_length = config.fields.number("max_position_embeddings");
@@ -199,7 +199,7 @@ void plan_per_layer_type(const Config& config, const JsonFields& parameters, con
     if (index == names.size()) {
       names.push_back(type);
       plan.turnings.emplace_back().refusal =
-          fmt::format("rope_parameters says nothing of layers of type {}", shown(json(type)));
+          fmt::format("rope_parameters says nothing of layers of type {}", shown_json(json(type)));
     }
     return index;
   });
@@ -279,7 +279,7 @@ std::optional<RotationPlan> plan_of(const JsonFields& fields) {
 }  // namespace
 
 std::optional<RotationPlan> plan_of_model_config(std::string_view text) {
-  const json config = parse_json_object(text, ErrorKind::input, "the model's config");
+  const json config = parse_json_object(text, {.subject = "the model's config"});
   const JsonFields fields(config);
   if (const std::optional<JsonFields> of_text = fields.fields("text_config")) {
     if (std::optional<RotationPlan> plan = plan_of(*of_text)) return plan;

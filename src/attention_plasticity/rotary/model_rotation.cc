@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/rotary/rotary_json.h"
 
 namespace attention_plasticity {
@@ -47,7 +47,7 @@ void check_scaling_keys(const nlohmann::json& scaling) {
 
 /// Reads `rope_scaling`, whose theta may not contradict `rope_theta`.
 void read_scaling(const std::string& text, std::optional<double>& theta, RotaryParameters& parameters) {
-  const nlohmann::json scaling = parse_json_object(text, ErrorKind::usage, "rope_scaling");
+  const nlohmann::json scaling = parse_json_object(text, {.subject = "rope_scaling", .kind = ErrorKind::usage});
   check_scaling_keys(scaling);
   const JsonFields fields(scaling, "rope_scaling.");
   if (const std::optional<std::string> name = rope_type(fields)) {

@@ -42,7 +42,7 @@ FileInspection inspect_file(const DumpLayout& layout, Side side, HeadKey head) {
   return found;
 }
 
-// A rotation that cannot be used matters only when the dump is analysed; here it is a note.
+// A rotation that cannot be used is an error only when the dump is analysed. Here it is a note.
 void add_rotation(DumpInspection& dump, const std::filesystem::path& root) {
   std::map<int, std::size_t> width_of_layer;
   for (const FileInspection& file : dump.files) {

@@ -26,7 +26,7 @@
 #include "attention_plasticity/plasticity/position_frame.h"
 #include "attention_plasticity/plasticity/triples.h"
 #include "attention_plasticity/plasticity/win_probability_kernel.h"
-#include "attention_plasticity/rotary/turning_table.h"
+#include "attention_plasticity/rotary/rotation_table.h"
 #include "attention_plasticity/stats/householder.h"
 #include "attention_plasticity/stats/kolmogorov.h"
 #include "attention_plasticity/stats/kolmogorov_bins.h"
@@ -265,10 +265,10 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
   kernels.push_back({"diagonal_plasticity", [head] { return pooled(*head, false, ap::Method::diagonal); }});
   kernels.push_back({"pooled_plasticity", [head] { return pooled(*head, false); }});
   kernels.push_back({"pooled_plasticity_with_error", [head] { return pooled(*head, true); }});
-  kernels.push_back({"turning_table", [head, x = head->vectors]() mutable {
-                       const ap::TurningTable table(head->rotation, std::ranges::max(head->queries.position));
+  kernels.push_back({"rotation_table", [head, x = head->vectors]() mutable {
+                       const ap::RotationTable table(head->rotation, std::ranges::max(head->queries.position));
                        for (std::size_t i = 0; i < x.rows(); ++i) {
-                         table.turn(head->queries.row(i), -head->queries.position[i], x.row(i));
+                         table.rotate(head->queries.row(i), -head->queries.position[i], x.row(i));
                        }
                        return x.row(0)[0];
                      }});

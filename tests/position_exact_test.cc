@@ -42,7 +42,7 @@ void write_unrotated(const fs::path& from, const fs::path& to) {
     HeadRows rows = read_head_file(plan.layout.file(side, head), side).rows;
     const Rotation rotation = plan.rotation.value().layer(head.layer, rows.width).rotation;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      rotation.turn(std::span(rows.vectors).subspan(i * rows.width, rows.width), -rows.position[i]);
+      rotation.rotate(std::span(rows.vectors).subspan(i * rows.width, rows.width), -rows.position[i]);
     }
     const fs::path file = to / head_folder_name(side, head) / "data.parquet";
     fs::create_directories(file.parent_path());

@@ -168,7 +168,7 @@ void check_widths(const HeadId& head, std::size_t queries, std::size_t keys, con
                             queries, keys, head.layer, head.q_head, head.k_head));
   }
   if (rotation != nullptr && rotation->dim() > queries) {
-    throw Error(ErrorKind::input, fmt::format("the rotation turns {} components, but the vectors have {}; the file "
+    throw Error(ErrorKind::input, fmt::format("the rotation has {} components, but the vectors have {}; the file "
                                               "must come from the model that the rotation is of",
                                               rotation->dim(), queries));
   }

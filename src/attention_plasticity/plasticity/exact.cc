@@ -11,7 +11,7 @@
 #include "attention_plasticity/plasticity/triples.h"
 #include "attention_plasticity/plasticity/win_count_kernel.h"
 #include "attention_plasticity/plasticity/win_probability_kernel.h"
-#include "attention_plasticity/rotary/turning_table.h"
+#include "attention_plasticity/rotary/rotation_table.h"
 #include "attention_plasticity/stats/jackknife.h"
 
 namespace attention_plasticity {
@@ -20,7 +20,7 @@ namespace {
 // Triples handled together: the products with all queries stay in the cache.
 constexpr std::size_t block_size = 256;
 
-// The farthest that a vector is turned: to its own position, or back by that of a query.
+// The largest number of tokens that a vector is rotated by, in either direction.
 double last_position(const HeadRows& queries, const HeadRows& keys) {
   double last = 0;
   for (const double position : queries.position) last = std::max(last, position);
@@ -28,20 +28,20 @@ double last_position(const HeadRows& queries, const HeadRows& keys) {
   return last;
 }
 
-// Vectors as the model compares them, turned back to where all positions are alike.
+// Un-rotates queries, and rotates key differences into the frame of un-rotated queries.
 class UnrotatedFrame {
  public:
   UnrotatedFrame(const ExactSettings& settings, const HeadRows& queries, const HeadRows& keys)
       : settings_(settings),
         queries_(queries),
         keys_(keys),
-        turning_(settings.rotation, last_position(queries, keys)),
+        table_(settings.rotation, last_position(queries, keys)),
         other_key_(keys.width) {}
 
   // q̃ of a query.
   void query(std::size_t row, std::span<double> out) const {
     if (settings_.vectors == Vectors::post) {
-      turning_.turn(queries_.row(row), -queries_.position[row], out);
+      table_.rotate(queries_.row(row), -queries_.position[row], out);
     } else {
       std::ranges::copy(queries_.row(row), out.begin());
       scale(out);
@@ -55,23 +55,23 @@ class UnrotatedFrame {
       std::vector<KeyPair> pairs;
       for (const Triple& triple : triples) pairs.push_back({triple.first, triple.second});
       write_differences(keys_, pairs, u);
-      for (std::size_t i = 0; i < triples.size(); ++i) turning_.turn(u.row(i), -queries_.position[triples[i].query]);
+      for (std::size_t i = 0; i < triples.size(); ++i) table_.rotate(u.row(i), -queries_.position[triples[i].query]);
     } else {
-      for (std::size_t i = 0; i < triples.size(); ++i) subtract_turned_keys(triples[i], u.row(i));
+      for (std::size_t i = 0; i < triples.size(); ++i) subtract_rotated_keys(triples[i], u.row(i));
     }
     return u;
   }
 
  private:
-  void subtract_turned_keys(const Triple& triple, std::span<double> out) {
+  void subtract_rotated_keys(const Triple& triple, std::span<double> out) {
     const double t = queries_.position[triple.query];
-    turning_.turn(keys_.row(triple.first), keys_.position[triple.first] - t, out);
-    turning_.turn(keys_.row(triple.second), keys_.position[triple.second] - t, other_key_);
+    table_.rotate(keys_.row(triple.first), keys_.position[triple.first] - t, out);
+    table_.rotate(keys_.row(triple.second), keys_.position[triple.second] - t, other_key_);
     for (std::size_t c = 0; c < out.size(); ++c) out[c] -= other_key_[c];
     scale(out);
   }
 
-  // Captured before rotation, so before the model scaled what it turns.
+  // Vectors captured before rotation lack the attention factor.
   void scale(std::span<double> vector) const {
     for (double& x : vector.first(settings_.rotation.dim())) x *= settings_.rotation.attention_factor;
   }
@@ -79,7 +79,7 @@ class UnrotatedFrame {
   const ExactSettings& settings_;
   const HeadRows& queries_;
   const HeadRows& keys_;
-  TurningTable turning_;
+  RotationTable table_;
   std::vector<double> other_key_;
 };
 

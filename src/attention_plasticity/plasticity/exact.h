@@ -55,7 +55,7 @@ struct ExactSettings {
 /// Follows the rotation of a rotary embedding exactly: with q̃ = R(-t) q ~ N(mu, Sigma) over all queries, a query at t
 /// and keys a, b have u = R(-t)(k_a - k_b), and the first key wins with probability Phi(u·mu / √(uᵀ Sigma u)).
 ///
-/// Vectors captured before rotation are q̃ already, and their keys are turned to their positions. `query_group` names
+/// Queries captured before rotation are q̃ already, and their keys are rotated to their positions. `query_group` names
 /// the jackknife group (below `groups`) of each query; empty without groups. Fewer than two queries: nothing is
 /// measured.
 ExactPlasticity measure_exact_plasticity(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings,

@@ -17,22 +17,22 @@ namespace {
 
 constexpr std::size_t width = 6;
 
-// Four of six components turn.
+// Four of six components are rotated.
 const Rotation some_rotation{RotaryLayout::half, {1.0, 0.1}, 1.25};
 
 ExactSettings settings(const Rotation& rotation, std::size_t triples = 300) {
   return {rotation, Vectors::post, WindowUnit::tokens, triples, 64};
 }
 
-// Random in the un-rotated frame around `mean`, then turned to its position as a model would.
-HeadRows turned_rows(std::size_t examples, const std::vector<double>& mean, double spread, const Rotation& rotation,
-                     std::uint64_t seed) {
+// Random in the un-rotated frame around `mean`, then rotated to its position as a model would.
+HeadRows rotated_rows(std::size_t examples, const std::vector<double>& mean, double spread, const Rotation& rotation,
+                      std::uint64_t seed) {
   NumpyGenerator generator(seed);
   HeadRows rows = random_rows(examples, 12, 64, 16, mean.size(), generator);
   std::vector<double> vector(mean.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t c = 0; c < mean.size(); ++c) vector[c] = mean[c] + spread * random_normal(generator);
-    rotation.turn(vector, rows.position[i]);
+    rotation.rotate(vector, rows.position[i]);
     for (std::size_t c = 0; c < mean.size(); ++c) rows.vectors[i * mean.size() + c] = static_cast<float>(vector[c]);
   }
   return rows;
@@ -41,8 +41,8 @@ HeadRows turned_rows(std::size_t examples, const std::vector<double>& mean, doub
 const std::vector<double> some_mean{0.4, -0.3, 0.2, 0.6, -0.5, 0.1};
 const std::vector<double> no_mean(width, 0.0);
 
-HeadRows some_queries(std::uint64_t seed = 1) { return turned_rows(5, some_mean, 1, some_rotation, seed); }
-HeadRows some_keys(std::uint64_t seed = 2) { return turned_rows(5, no_mean, 1, some_rotation, seed); }
+HeadRows some_queries(std::uint64_t seed = 1) { return rotated_rows(5, some_mean, 1, some_rotation, seed); }
+HeadRows some_keys(std::uint64_t seed = 2) { return rotated_rows(5, no_mean, 1, some_rotation, seed); }
 
 // The group of each row: examples are 100, 107, 114, ...
 std::vector<std::size_t> groups_of(const HeadRows& rows) {
@@ -68,14 +68,14 @@ struct Plain {
     picked = generator.choice_without_replacement(queries.size(), std::min(how.empirical_queries, queries.size()));
     for (std::size_t i = 0; i < queries.size(); ++i) {
       unrotated.emplace_back(queries.row(i).begin(), queries.row(i).end());
-      how.rotation.turn(unrotated.back(), -queries.position[i]);
+      how.rotation.rotate(unrotated.back(), -queries.position[i]);
     }
     for (const Triple& triple : triples) {
       std::vector<double>& u = directions.emplace_back();
       for (std::size_t c = 0; c < keys.width; ++c) {
         u.push_back(static_cast<double>(keys.row(triple.first)[c]) - static_cast<double>(keys.row(triple.second)[c]));
       }
-      how.rotation.turn(u, -queries.position[triple.query]);
+      how.rotation.rotate(u, -queries.position[triple.query]);
     }
   }
 
@@ -227,7 +227,7 @@ RC_GTEST_PROP(ExactPlasticity, IsUnchangedWhenAnExampleMovesAlong, (std::uint16_
       if (rows.example[i] != 107) continue;
       rows.position[i] += offset;
       std::ranges::copy(rows.row(i), vector.begin());
-      some_rotation.turn(vector, offset);
+      some_rotation.rotate(vector, offset);
       for (std::size_t c = 0; c < rows.width; ++c) rows.vectors[i * rows.width + c] = static_cast<float>(vector[c]);
     }
   };
@@ -237,7 +237,7 @@ RC_GTEST_PROP(ExactPlasticity, IsUnchangedWhenAnExampleMovesAlong, (std::uint16_
 }
 
 TEST(ExactPlasticity, IsZeroWhenTheQueryIsFixedInTheUnrotatedFrame) {
-  const HeadRows queries = turned_rows(5, some_mean, 0, some_rotation, 1);
+  const HeadRows queries = rotated_rows(5, some_mean, 0, some_rotation, 1);
   const ExactPlasticity exact = measure(queries, some_keys(), settings(some_rotation));
   EXPECT_LT(exact.overall, 1e-12);
   EXPECT_LT(exact.empirical, 1e-12);
@@ -246,7 +246,7 @@ TEST(ExactPlasticity, IsZeroWhenTheQueryIsFixedInTheUnrotatedFrame) {
 }
 
 TEST(ExactPlasticity, IsOneWhenQueriesHaveNoMean) {
-  HeadRows queries = turned_rows(5, no_mean, 1, some_rotation, 1);
+  HeadRows queries = rotated_rows(5, no_mean, 1, some_rotation, 1);
   const HeadRows half = queries;
   for (std::size_t i = 0; i < half.size(); ++i) {
     queries.bucket.push_back(half.bucket[i]);
@@ -255,14 +255,14 @@ TEST(ExactPlasticity, IsOneWhenQueriesHaveNoMean) {
     for (const float x : half.row(i)) queries.vectors.push_back(-x);
   }
   EXPECT_NEAR(measure(queries, some_keys(), settings(some_rotation)).overall, 1, 1e-12);
-  const HeadRows independent = turned_rows(60, no_mean, 1, some_rotation, 3);
-  const HeadRows keys = turned_rows(60, no_mean, 1, some_rotation, 4);
+  const HeadRows independent = rotated_rows(60, no_mean, 1, some_rotation, 3);
+  const HeadRows keys = rotated_rows(60, no_mean, 1, some_rotation, 4);
   EXPECT_NEAR(measure(independent, keys, settings(some_rotation, 2000)).overall, 1, 0.01);
 }
 
 TEST(ExactPlasticity, OfGaussianQueriesIsWhatCountingFinds) {
-  const HeadRows queries = turned_rows(80, some_mean, 1, some_rotation, 11);
-  const HeadRows keys = turned_rows(80, no_mean, 1, some_rotation, 12);
+  const HeadRows queries = rotated_rows(80, some_mean, 1, some_rotation, 11);
+  const HeadRows keys = rotated_rows(80, no_mean, 1, some_rotation, 12);
   ExactSettings how = settings(some_rotation, 2000);
   how.empirical_queries = 900;
   const ExactPlasticity exact = measure(queries, keys, how);
@@ -271,10 +271,10 @@ TEST(ExactPlasticity, OfGaussianQueriesIsWhatCountingFinds) {
 }
 
 // The pooled view cannot tell these two: both have queries in all directions.
-TEST(ExactPlasticity, IsNotFooledByTheTurningItself) {
+TEST(ExactPlasticity, IsNotFooledByTheRotationItself) {
   const std::vector<double> strong{4, 4, 0, 0, 0, 0};
-  const HeadRows recency = turned_rows(30, strong, 0.1, some_rotation, 5);
-  const HeadRows keys = turned_rows(30, strong, 0.1, some_rotation, 6);
+  const HeadRows recency = rotated_rows(30, strong, 0.1, some_rotation, 5);
+  const HeadRows keys = rotated_rows(30, strong, 0.1, some_rotation, 6);
   EXPECT_LT(measure(recency, keys, settings(some_rotation)).overall, 0.1);
   const Rotation none;
   EXPECT_GT(measure(recency, keys, settings(none)).overall, 0.5);
@@ -282,7 +282,7 @@ TEST(ExactPlasticity, IsNotFooledByTheTurningItself) {
 
 class Captured : public testing::TestWithParam<RotaryLayout> {};
 
-// What a model does to vectors captured before its embedding: turn and scale.
+// What a model does to vectors captured before its embedding: rotate and scale.
 TEST_P(Captured, BeforeRotationGivesTheSameAsAfter) {
   const Rotation rotation{GetParam(), {0.7, 0.02}, 1.3};
   NumpyGenerator generator(4);
@@ -292,7 +292,7 @@ TEST_P(Captured, BeforeRotationGivesTheSameAsAfter) {
     std::vector<double> vector(width);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       std::ranges::copy(rows.row(i), vector.begin());
-      rotation.turn(vector, rows.position[i]);
+      rotation.rotate(vector, rows.position[i]);
       for (std::size_t c = 0; c < rotation.dim(); ++c) vector[c] *= rotation.attention_factor;
       for (std::size_t c = 0; c < width; ++c) rows.vectors[i * width + c] = static_cast<float>(vector[c]);
     }
@@ -367,8 +367,8 @@ TEST(ExactPlasticity, HasAnErrorThatCoversTheMean) {
   double mean = 0;
   for (std::uint64_t dump = 0; dump < dumps; ++dump) {
     NumpyGenerator generator(1000 + dump);
-    HeadRows queries = turned_rows(examples, {0.5, 0.2, -0.4, 0.3}, 0.6, Rotation{}, 2 * dump);
-    const HeadRows keys = turned_rows(examples, {0, 0, 0, 0}, 1, Rotation{}, 2 * dump + 1);
+    HeadRows queries = rotated_rows(examples, {0.5, 0.2, -0.4, 0.3}, 0.6, Rotation{}, 2 * dump);
+    const HeadRows keys = rotated_rows(examples, {0, 0, 0, 0}, 1, Rotation{}, 2 * dump + 1);
     for (std::size_t example = 0; example < examples; ++example) {
       std::vector<float> shift(4);
       for (float& x : shift) x = static_cast<float>(0.5 * random_normal(generator));

@@ -51,7 +51,7 @@ void place_row(const HeadModel& model, const std::optional<Rotation>& rotation, 
   for (std::size_t c = 0; c < row.size(); ++c) {
     row[c] = static_cast<float>(row[c] + (model.mean[c] + model.slope[c] * position));
   }
-  if (rotation) rotation->turn(row, position);
+  if (rotation) rotation->rotate(row, position);
 }
 
 std::optional<double> window_of_layer(const SynthOptions& options, int layer) {

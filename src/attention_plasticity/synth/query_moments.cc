@@ -83,7 +83,7 @@ std::vector<double> add_rotated_path(const HeadModel& model, const Rotation& rot
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const std::span<double> path = paths.row(i);
     std::ranges::copy(path_at(model, positions[i]), path.begin());
-    rotation.turn(path, positions[i]);
+    rotation.rotate(path, positions[i]);
     for (std::size_t c = 0; c < path.size(); ++c) mean[c] += path[c] / count;
   }
   for (std::size_t i = 0; i < positions.size(); ++i) {

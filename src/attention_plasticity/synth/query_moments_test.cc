@@ -28,13 +28,13 @@ Matrix rotated(const Matrix& covariance, const Rotation& rotation, double positi
   Matrix once(dim, dim);
   for (std::size_t a = 0; a < dim; ++a) {
     std::ranges::copy(covariance.row(a), once.row(a).begin());
-    rotation.turn(once.row(a), position);
+    rotation.rotate(once.row(a), position);
   }
   Matrix twice(dim, dim);
   for (std::size_t b = 0; b < dim; ++b) {
     std::vector<double> column(dim);
     for (std::size_t a = 0; a < dim; ++a) column[a] = once.row(a)[b];
-    rotation.turn(column, position);
+    rotation.rotate(column, position);
     for (std::size_t a = 0; a < dim; ++a) twice.row(a)[b] = column[a];
   }
   return twice;
@@ -50,7 +50,7 @@ QueryMoments summed(const HeadModel& model, const std::optional<Rotation>& rotat
     const Matrix covariance = rotation ? rotated(noise, *rotation, position) : noise;
     std::vector<double> path(dim);
     for (std::size_t c = 0; c < dim; ++c) path[c] = model.mean[c] + model.slope[c] * position;
-    if (rotation) rotation->turn(path, position);
+    if (rotation) rotation->rotate(path, position);
     for (std::size_t a = 0; a < dim; ++a) {
       moments.mean[a] += path[a] / count;
       for (std::size_t b = 0; b < dim; ++b) {

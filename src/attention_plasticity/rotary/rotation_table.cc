@@ -1,4 +1,4 @@
-#include "attention_plasticity/rotary/turning_table.h"
+#include "attention_plasticity/rotary/rotation_table.h"
 
 #include <bit>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "attention_plasticity/base/widen.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attention_plasticity/rotary/turning_table.cc"
+#define HWY_TARGET_INCLUDE "attention_plasticity/rotary/rotation_table.cc"
 #include "attention_plasticity/base/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -14,11 +14,11 @@ namespace attention_plasticity {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Turns as many pairs as fill whole vectors, and says how many. `lower` and `upper` hold the cosines of two turns, then
-// their sines; `sign` is -1 to turn back.
+// Rotates as many pairs as fill whole vectors, and returns their number. `lower` and `upper` each hold the cosines,
+// then the sines, of one rotation; `sign` is -1 to un-rotate.
 template <bool interleaved>
-HWY_INLINE std::size_t turn_whole_vectors(double* HWY_RESTRICT x, std::size_t pairs, const double* HWY_RESTRICT lower,
-                                          const double* HWY_RESTRICT upper, double sign) {
+HWY_INLINE std::size_t rotate_whole_vectors(double* HWY_RESTRICT x, std::size_t pairs, const double* HWY_RESTRICT lower,
+                                            const double* HWY_RESTRICT upper, double sign) {
   const hn::ScalableTag<double> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d);
@@ -38,24 +38,24 @@ HWY_INLINE std::size_t turn_whole_vectors(double* HWY_RESTRICT x, std::size_t pa
       first = hn::LoadU(d, x + i);
       second = hn::LoadU(d, x + pairs + i);
     }
-    const V turned_first = hn::NegMulAdd(second, sine, hn::Mul(first, cosine));
-    const V turned_second = hn::MulAdd(first, sine, hn::Mul(second, cosine));
+    const V rotated_first = hn::NegMulAdd(second, sine, hn::Mul(first, cosine));
+    const V rotated_second = hn::MulAdd(first, sine, hn::Mul(second, cosine));
     if constexpr (interleaved) {
-      hn::StoreInterleaved2(turned_first, turned_second, d, x + 2 * i);
+      hn::StoreInterleaved2(rotated_first, rotated_second, d, x + 2 * i);
     } else {
-      hn::StoreU(turned_first, d, x + i);
-      hn::StoreU(turned_second, d, x + pairs + i);
+      hn::StoreU(rotated_first, d, x + i);
+      hn::StoreU(rotated_second, d, x + pairs + i);
     }
   }
   return i;
 }
 
-std::size_t turn_half(double* x, std::size_t pairs, const double* lower, const double* upper, double sign) {
-  return turn_whole_vectors<false>(x, pairs, lower, upper, sign);
+std::size_t rotate_half(double* x, std::size_t pairs, const double* lower, const double* upper, double sign) {
+  return rotate_whole_vectors<false>(x, pairs, lower, upper, sign);
 }
 
-std::size_t turn_interleaved(double* x, std::size_t pairs, const double* lower, const double* upper, double sign) {
-  return turn_whole_vectors<true>(x, pairs, lower, upper, sign);
+std::size_t rotate_interleaved(double* x, std::size_t pairs, const double* lower, const double* upper, double sign) {
+  return rotate_whole_vectors<true>(x, pairs, lower, upper, sign);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -66,33 +66,33 @@ HWY_AFTER_NAMESPACE();
 namespace attention_plasticity {
 namespace {
 
-HWY_EXPORT(turn_half);
-HWY_EXPORT(turn_interleaved);
+HWY_EXPORT(rotate_half);
+HWY_EXPORT(rotate_interleaved);
 
-// Beyond this the tables would be larger than what they save.
+// Larger tables would cost more time than they save.
 constexpr double most_tokens = 1 << 24;
 
 }  // namespace
 
-TurningTable::TurningTable(const Rotation& rotation, double most) : rotation_(rotation) {
+RotationTable::RotationTable(const Rotation& rotation, double most) : rotation_(rotation) {
   if (!(most >= 0) || most > most_tokens || rotation.frequency.empty()) return;
   const auto last = static_cast<std::size_t>(most);
   lower_bits_ = (static_cast<std::size_t>(std::bit_width(last)) + 1) / 2;
   const std::size_t lower = std::size_t{1} << lower_bits_;
   const std::size_t upper = (last >> lower_bits_) + 1;
   count_ = last + 1;
-  turns_.reserve((lower + upper) * rotation.dim());
+  table_.reserve((lower + upper) * rotation.dim());
   for (std::size_t i = 0; i < lower + upper; ++i) {
     const auto tokens = static_cast<double>(i < lower ? i : (i - lower) << lower_bits_);
-    for (const double frequency : rotation.frequency) turns_.push_back(std::cos(tokens * frequency));
-    for (const double frequency : rotation.frequency) turns_.push_back(std::sin(tokens * frequency));
+    for (const double frequency : rotation.frequency) table_.push_back(std::cos(tokens * frequency));
+    for (const double frequency : rotation.frequency) table_.push_back(std::sin(tokens * frequency));
   }
 }
 
-void TurningTable::turn(std::span<double> vector, double tokens) const {
+void RotationTable::rotate(std::span<double> vector, double tokens) const {
   const double distance = std::abs(tokens);
   if (distance >= static_cast<double>(count_) || distance != std::floor(distance)) {
-    rotation_.turn(vector, tokens);
+    rotation_.rotate(vector, tokens);
     return;
   }
   const std::size_t pairs = rotation_.frequency.size();
@@ -102,8 +102,8 @@ void TurningTable::turn(std::span<double> vector, double tokens) const {
   const double* upper = row(in_lower + (n >> lower_bits_));
   const double sign = tokens < 0 ? -1.0 : 1.0;
   const bool half = rotation_.layout == RotaryLayout::half;
-  std::size_t i = half ? HWY_DYNAMIC_DISPATCH(turn_half)(vector.data(), pairs, lower, upper, sign)
-                       : HWY_DYNAMIC_DISPATCH(turn_interleaved)(vector.data(), pairs, lower, upper, sign);
+  std::size_t i = half ? HWY_DYNAMIC_DISPATCH(rotate_half)(vector.data(), pairs, lower, upper, sign)
+                       : HWY_DYNAMIC_DISPATCH(rotate_interleaved)(vector.data(), pairs, lower, upper, sign);
   for (; i < pairs; ++i) {
     const double cosine = lower[i] * upper[i] - lower[pairs + i] * upper[pairs + i];
     const double sine = sign * (lower[pairs + i] * upper[i] + lower[i] * upper[pairs + i]);
@@ -115,9 +115,9 @@ void TurningTable::turn(std::span<double> vector, double tokens) const {
   }
 }
 
-void TurningTable::turn(std::span<const float> vector, double tokens, std::span<double> out) const {
+void RotationTable::rotate(std::span<const float> vector, double tokens, std::span<double> out) const {
   widen(vector, out);
-  turn(out, tokens);
+  rotate(out, tokens);
 }
 
 }  // namespace attention_plasticity

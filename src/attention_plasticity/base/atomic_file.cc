@@ -69,7 +69,7 @@ class Descriptor {
   }
 
   void flush() {
-    // Some file systems cannot flush a file, and say so; the file is none the worse for it.
+    // EINVAL and EROFS say that the file system cannot flush a file. That is not an error of the file.
     const bool flushed = ::fsync(fd_) == 0 || errno == EINVAL || errno == EROFS;
     if (!flushed) fail(target_, "flush this file to disk", errno);
   }

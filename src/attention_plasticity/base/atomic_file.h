@@ -7,14 +7,14 @@ namespace attention_plasticity {
 
 /// A file that appears whole. Its content is written under a temporary name in the folder of the target, and `commit`
 /// gives it the target's name: a reader sees the old file or the new one. All members throw Error(output), which names
-/// the target and the system's reason.
+/// the target (or the folder that cannot be made) and the system's reason.
 ///
 ///     AtomicFile file(target);
 ///     file.write(text);  // or let a writer of its own fill file.temporary() and close it
 ///     file.commit();
 class AtomicFile {
  public:
-  /// Creates missing folders, but no file yet. Throws when the target is a folder, a device or a pipe, which a rename
+  /// Creates missing folders, but no file yet. Throws when the target is a folder, or a device or pipe, which a rename
   /// would replace. No other thread or process uses the same temporary name.
   explicit AtomicFile(std::filesystem::path target);
   AtomicFile(AtomicFile&& other) noexcept;
@@ -25,7 +25,7 @@ class AtomicFile {
   ~AtomicFile();
 
   const std::filesystem::path& target() const { return target_; }
-  /// Where the content goes before `commit`; empty after it.
+  /// The path that holds the content until `commit`; empty after it.
   const std::filesystem::path& temporary() const { return temporary_; }
 
   /// Writes `content` to the temporary file, replaces what was there, and flushes it to disk.

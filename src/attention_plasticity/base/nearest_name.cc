@@ -49,7 +49,7 @@ std::optional<std::string> nearest_name(std::string_view given, std::span<const 
   std::size_t least = 0;
   for (const std::string_view name : known) {
     const std::size_t reach = std::max<std::size_t>(1, std::max(given.size(), name.size()) / 3);
-    // Keeps a hostile key of a megabyte from costing a megabyte per known name and letter.
+    // Without this, a hostile key of a megabyte would cost a megabyte of work for each letter of each known name.
     if (length_difference(given, name) > reach) continue;
     const std::size_t distance = edit_distance(given, name);
     if (distance > reach || (nearest && distance >= least)) continue;

@@ -6,7 +6,7 @@
 
 namespace attention_plasticity {
 
-/// For tests: the Error that `act` throws, as "input: a.csv: message"; "nothing" when it throws none.
+/// For tests: the Error that `act` throws, as "input: a.csv: message"; "nothing" if it throws nothing.
 template <typename Act>
 std::string refusal(Act&& act) {
   try {

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// A JSON object and where it came from, for notes.
+/// A JSON object, and its file for notes.
 struct Document {
   json object;
   std::string path;
@@ -53,7 +53,7 @@ std::optional<std::string> strategy_field(const Document& document, const json& 
   constexpr std::string_view name = "sampling_strategy";
   auto strategy = text_field(document, object, name);
   if (!strategy || *strategy == "uniform" || *strategy == "log" || *strategy == "all") return strategy;
-  document.ignore(name, "is none of uniform, log, all");
+  document.ignore(name, "is not uniform, log or all");
   return std::nullopt;
 }
 
@@ -68,7 +68,7 @@ std::optional<double> size_field(const Document& document, const json& object, s
   return std::nullopt;
 }
 
-/// At the top, or for multimodal models in `text_config`.
+/// The field is at the top level, or in `text_config` for multimodal models.
 std::optional<int> count_field(const Document& document, std::string_view name) {
   const json* field = find_field(document.object, name);
   if (field == nullptr) {

@@ -92,7 +92,7 @@ TEST(CaptureMetadata, IgnoresSingleFieldsThatMakeNoSense) {
   EXPECT_FALSE(read.metadata.model_name || read.metadata.sampling_strategy || read.metadata.bucket_size);
   EXPECT_EQ(read.notes,
             (std::vector<std::string>{"_saver_state.json: model_name is not text: ignored",
-                                      "_saver_state.json: sampling_strategy is none of uniform, log, all: ignored",
+                                      "_saver_state.json: sampling_strategy is not uniform, log or all: ignored",
                                       "_saver_state.json: sampling_bucket_size is not a number above 0: ignored"}));
   EXPECT_TRUE(metadata_of(R"({"model_name": null, "model_metadata": null})").notes.empty());
 }

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A Parquet file is PAR1, the columns, the footer, the footer's length in four bytes, PAR1.
+// A Parquet file consists of PAR1, the columns, the footer, the footer's length in four bytes, and PAR1.
 constexpr std::string_view magic = "PAR1";
 constexpr std::string_view encrypted_magic = "PARE";
 constexpr std::uint64_t smallest_parquet = 12;
@@ -37,7 +37,7 @@ void require_regular_file(const fs::path& file) {
   const fs::file_status status = fs::status(file, error);
   if (status.type() == fs::file_type::not_found) {
     refuse(file, fs::is_symlink(fs::symlink_status(file, error))
-                     ? "the file is a link to nothing; download or capture this head again"
+                     ? "the file is a broken link; download or capture this head again"
                      : "the file does not exist; download or capture this head again");
   }
   if (error == std::errc::permission_denied) refuse(file, no_permission);
@@ -82,7 +82,7 @@ bool looks_like_html(std::string_view text) {
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   const std::string lower = lower_case(text);
-  // An XML prologue or a comment may stand before the page itself.
+  // An XML declaration or a comment may come before the page itself.
   return lower.starts_with("<!doctype html") || lower.starts_with("<html") || lower.starts_with("<head") ||
          (lower.starts_with('<') && lower.find("<html") != std::string::npos);
 }

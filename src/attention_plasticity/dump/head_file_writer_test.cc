@@ -144,7 +144,7 @@ TEST(HeadFileWriter, RefusesColumnsOfUnequalLength) {
   rows.bucket.pop_back();
   EXPECT_EQ(
       output_error(folder / "data.parquet", rows),
-      "rows of unequal columns cannot be written: 3 positions, 2 buckets, 3 example ids, 6 components of vectors 2 "
+      "columns of unequal length cannot be written: 3 positions, 2 buckets, 3 example ids, 6 components of vectors 2 "
       "wide");
   rows = some_rows();
   rows.vectors.pop_back();

@@ -64,9 +64,9 @@ bool is_in_grid(const ModelGrid& grid, const HeadKey& query) {
 }
 
 // Empty for a file that cannot be read, which is reported when the head is read.
-HeadFileInfo readable_info(const fs::path& file) {
+HeadFooter readable_footer(const fs::path& file) {
   try {
-    return head_file_info(file);
+    return read_head_footer(file);
   } catch (const Error&) {
     return {};
   }
@@ -74,13 +74,13 @@ HeadFileInfo readable_info(const fs::path& file) {
 
 // Peak memory of reading and analysing a file: two copies of its columns (the decoder's and ours), and for queries the
 // doubles of the statistics.
-std::uint64_t estimated_bytes(const HeadFileInfo& info, Side side, const RunConfig& config) {
+std::uint64_t estimated_bytes(const HeadFooter& footer, Side side, const RunConfig& config) {
   const std::uint64_t kept =
-      std::min<std::uint64_t>(info.rows, config.analysis.max_tokens_per_head.value_or(info.rows));
-  const std::uint64_t row = info.width * sizeof(float) + 24;
-  const std::uint64_t subsample = kept < info.rows ? kept * row : 0;
-  const std::uint64_t doubles = side == Side::query ? 2 * kept * info.width * sizeof(double) : 0;
-  return 2 * info.rows * row + subsample + doubles;
+      std::min<std::uint64_t>(footer.rows, config.analysis.max_tokens_per_head.value_or(footer.rows));
+  const std::uint64_t row = footer.width * sizeof(float) + 24;
+  const std::uint64_t subsample = kept < footer.rows ? kept * row : 0;
+  const std::uint64_t doubles = side == Side::query ? 2 * kept * footer.width * sizeof(double) : 0;
+  return 2 * footer.rows * row + subsample + doubles;
 }
 
 void add_tasks(PreparedRun& prepared, const RunConfig& config) {
@@ -142,12 +142,12 @@ std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout
 }  // namespace
 
 void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* before) {
-  const HeadFileInfo queries = readable_info(task.query_file);
+  const HeadFooter queries = readable_footer(task.query_file);
   task.query_bytes = estimated_bytes(queries, Side::query, config);
   task.width = queries.width;
   task.key_bytes = before != nullptr && before->key_file == task.key_file
                        ? before->key_bytes
-                       : estimated_bytes(readable_info(task.key_file), Side::key, config);
+                       : estimated_bytes(readable_footer(task.key_file), Side::key, config);
 }
 
 PreparedRun prepare_run(const RunConfig& config, const DumpSource& source) {

@@ -65,7 +65,7 @@ double largest_position(const DumpLayout& layout) {
   double largest = 0;
   const auto look = [&](Side side, const HeadKey& head) {
     try {
-      const HeadRows rows = read_head_file(layout.file(side, head), side, {.vectors = false}).rows;
+      const HeadTokens rows = read_head_tokens(layout.file(side, head), side);
       largest = std::max(largest, std::ranges::max(rows.position));
     } catch (const Error&) {
       return;  // reported when the head is read

@@ -17,13 +17,13 @@
 namespace attention_plasticity {
 namespace {
 
-constexpr double tolerance = 1e-15;  // the sorted version may see other roundings of a standardised value
+constexpr double tolerance = 1e-15;  // both versions may round a standardised value differently
 
-// Both distances of values about a given mean and deviation, coded with `per_deviation` codes to a deviation.
+// Both distances of a sample with the given mean and deviation. A deviation is `per_deviation` codes wide.
 struct Distances {
   double by_bins;
   double by_sorting;
-  std::size_t asked_for;  // exact values
+  std::size_t asked_for;  // number of exact values
 };
 
 Distances distances(const std::vector<double>& values, double mean, double deviation, double per_deviation,
@@ -49,9 +49,9 @@ void expect_same(const std::vector<double>& values, double mean = 0.0, double de
   for_every_target([&](const char* target) {
     SCOPED_TRACE(target);
     KolmogorovBins bins;
-    // As meant; and with a width of codes that does not suit the sample at all.
+    // The usual width of codes, and widths that do not suit the sample at all.
     for (const double per_deviation : {4096.0, 200.0, 1e-9, 1e5, 1e12}) {
-      if (per_deviation != 4096.0 && values.size() > 5000) continue;  // right, but slow
+      if (per_deviation != 4096.0 && values.size() > 5000) continue;  // the result is right, but slow
       SCOPED_TRACE(per_deviation);
       const Distances both = distances(values, mean, deviation, per_deviation, bins);
       EXPECT_NEAR(both.by_bins, both.by_sorting, tolerance);
@@ -100,7 +100,7 @@ TEST(KolmogorovBins, GiveSciPysTestOfStandardisedSamples) {
   }
 }
 
-// distance_by_sorting, which judges the others, against the definition of the distance at every point.
+// Checks distance_by_sorting, which the other tests rely on, by the definition of the distance.
 RC_GTEST_PROP(KolmogorovDistanceBySorting, IsTheLargestGapAtAnyPoint, (const std::vector<std::int8_t>& numbers)) {
   std::vector<double> values;
   values.reserve(numbers.size() + 1);
@@ -174,7 +174,7 @@ RC_GTEST_PROP(KolmogorovBins, AgreeWithSorting, (const std::vector<std::int16_t>
   KolmogorovBins bins;
   const Distances both = distances(values, *rc::gen::inRange(-8, 9) / 8.0, 1.0, 4096.0, bins);
   RC_ASSERT(std::abs(both.by_bins - both.by_sorting) <= tolerance);
-  // A second sample finds nothing of the first.
+  // A second sample must not see counts of the first.
   values.resize(values.size() / 2 + 1);
   const Distances second = distances(values, 0.0, 0.5, 3000.0, bins);
   RC_ASSERT(std::abs(second.by_bins - second.by_sorting) <= tolerance);

@@ -26,8 +26,8 @@ double relative_error(const Point& point) {
   return std::abs(kolmogorov_survival(point.n, point.distance) / point.p - 1.0);
 }
 
-// In 100-digit ball arithmetic, the distance being exactly the double written: Durbin's matrix, the residues of the
-// generating function with no branch left out where the matrix is too large, and Smirnov's sum for the last ten.
+// Computed in 100-digit ball arithmetic for exactly these doubles: by Durbin's matrix; where it is too large, by the
+// residues of the generating function with all branches; and by Smirnov's sum for the last ten.
 constexpr Point exact[] = {
     {2000, 0.005, 0.99999999954095903093},
     {50000, 0.001, 0.99999999974713397907},
@@ -67,7 +67,7 @@ constexpr Point exact[] = {
     {50000, 0.067, 1.3574820327465292669e-195},
 };
 
-// SciPy 1.17's value for this point, 0.04611512141658225, is off by 1.1e-5: its expansion is at its worst at n = 141.
+// SciPy 1.17's value for this point, 0.04611512141658225, is wrong by 1.1e-5: its expansion is worst at n = 141.
 constexpr Point golden_outlier{141, 0.11436423088083329, 0.046114607562240449896};
 
 std::vector<Point> golden_points() {
@@ -129,7 +129,7 @@ TEST(KolmogorovSurvival, TendsToKolmogorovsSeries) {
   for (const double z : {0.4, 0.8, 1.2, 2.0, 3.0, 8.0}) {
     double limit = 0.0;
     for (int k = 30; k >= 1; --k) limit += (k % 2 == 1 ? 2.0 : -2.0) * std::exp(-2.0 * k * k * z * z);
-    // The finite-n distribution is the limit moved by 1 / (6 sqrt n), up to about z^4 / n.
+    // The distribution for n is the limit shifted by 1 / (6 sqrt n), up to about z^4 / n.
     const double d = (z - 1.0 / 6e6) / 1e6;
     EXPECT_NEAR(kolmogorov_survival(n, d) / limit, 1.0, 1e-12 * (1.0 + z * z * z * z)) << z;
   }
@@ -148,7 +148,7 @@ TEST(KolmogorovSurvival, IsCertainBelowTheLeastDistanceAndImpossibleAboveOne) {
   EXPECT_EQ(kolmogorov_survival(0, 0.3), 1.0);
 }
 
-TEST(KolmogorovSurvival, UnderflowsWithoutANoise) {
+TEST(KolmogorovSurvival, UnderflowsQuietly) {
   EXPECT_GT(kolmogorov_survival(50000, 0.083), 0.0);
   EXPECT_LT(kolmogorov_survival(50000, 0.083), 1e-298);
   EXPECT_EQ(kolmogorov_survival(50000, 0.1), 0.0);
@@ -157,7 +157,7 @@ TEST(KolmogorovSurvival, UnderflowsWithoutANoise) {
 }
 
 TEST(KolmogorovSurvival, HasNoJumpWhereOneFormulaHandsOverToTheNext) {
-  // Less what the slope d log p / d log distance explains.
+  // The relative jump, without the part that the slope d log p / d log distance explains.
   const auto jump = [](std::size_t n, double border, double slope) {
     constexpr double nudge = 1e-14;
     const double before = kolmogorov_survival(n, border * (1.0 - nudge));

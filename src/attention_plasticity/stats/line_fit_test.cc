@@ -37,7 +37,7 @@ TEST(LineFit, FindsLineAndItsResidual) {
   const LineFit line = fit({{0, 0, 2, 2}, {{3}, {1}, {9}, {7}}});
   EXPECT_DOUBLE_EQ(line.intercept[0], 2);
   EXPECT_DOUBLE_EQ(line.slope[0], 3);
-  EXPECT_NEAR(line.residual_variance[0], 4.0 / 3, 1e-14);  // a difference, 40 - 36, so a few digits short
+  EXPECT_NEAR(line.residual_variance[0], 4.0 / 3, 1e-14);  // the difference 40 - 36 loses a few digits
   EXPECT_DOUBLE_EQ(line.r_squared[0], 36.0 / 40);
 }
 

@@ -11,14 +11,14 @@ namespace attention_plasticity::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// At most a tile, so that its width is a multiple of the lanes.
+// At most a tile, so that the tile's width is a multiple of the lanes.
 using Doubles = hn::CappedTag<double, tile_width>;
 using Floats = hn::Rebind<float, Doubles>;
 
 using V = hn::Vec<Doubles>;
 
-// Vectors of components that go through the rows side by side: as many as have room for their sums in registers, and
-// a whole tile at most.
+// SIMD vectors of components that are summed side by side: as many as have room for their sums in registers, and at
+// most a whole tile.
 constexpr std::size_t side_by_side = HWY_TARGET <= HWY_AVX3 ? 2 : 1;
 
 HWY_INLINE void add_to(double* sums, V v) {
@@ -31,7 +31,7 @@ HWY_INLINE V wide(const float* values) { return hn::PromoteTo(Doubles(), hn::Loa
 void add_line_sums(const RowTile& tile, const double* t, const TileValues& shift, TileLineSums& sums) {
   const Doubles d;
   const std::size_t lanes = hn::Lanes(d);
-  // Two vectors side by side: one alone waits for its own sums.
+  // Two vectors side by side, because one alone waits for its own sums.
   for (std::size_t c = 0; c < tile_width; c += 2 * lanes) {
     const V origin0 = hn::LoadU(d, shift.data() + c);
     const V origin1 = hn::LoadU(d, shift.data() + c + lanes);
@@ -123,8 +123,8 @@ HWY_INLINE void add_powers_of_vectors(const RowTile& tile, std::size_t c, const 
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Eight columns of eight rows. Interleaving rows k and k + 4 turns the six bits of a place (row, column) round by one;
-// three times it is a transposition.
+// Transposes eight columns of eight rows. Interleaving rows k and k + 4 rotates the six bits of an entry's (row,
+// column) index by one; doing so three times swaps row and column.
 HWY_INLINE void transpose_square(const std::uint16_t* square, std::uint16_t* const* column, std::size_t at) {
   const hn::FixedTag<std::uint16_t, 8> u;
   auto r0 = hn::LoadU(u, square);
@@ -180,7 +180,7 @@ HWY_INLINE void add_powers(const RowTile& tile, const double* reflected, const T
   constexpr std::size_t in_cache_line = 32;
   HWY_ALIGN std::uint16_t coded[at_once * tile_width];
   for (std::size_t row = 0; row < tile.rows; row += at_once) {
-    // Codes go to as many places as there are columns: where the next ones go is asked for now.
+    // Prefetches the memory for the next codes, which lies in as many places as there are columns.
     for (std::size_t c = 0; with_codes && c < tile_width; ++c) {
       for (std::size_t i = 0; i < at_once; i += in_cache_line) {
         hwy::Prefetch(codes.column[c] + row + tile.ahead + i);
@@ -203,7 +203,7 @@ void add_power_sums(const RowTile& tile, const double* reflected, const TileRota
   }
 }
 
-// `count` rows at once, so that an axis is loaded once for all of them.
+// Projects `count` rows at once, so that a and b are loaded once for all of them.
 template <std::size_t count>
 HWY_INLINE void project(const float* rows, std::size_t width, const RowProjections& to, std::size_t row) {
   const Doubles d;

@@ -32,7 +32,7 @@ TileValues random_tile(std::size_t seed) {
   return tile;
 }
 
-// Sums of n terms of order 1.
+// The tolerance of sums of n terms of order 1.
 double tolerance(std::size_t n) { return 1e-14 * static_cast<double>(n + 1); }
 
 TEST(RowKernels, SumLinesAsPlainLoopDoes) {
@@ -45,7 +45,7 @@ TEST(RowKernels, SumLinesAsPlainLoopDoes) {
     for_every_target([&](const char* target) {
       SCOPED_TRACE(target);
       TileLineSums sums;
-      sums.x.fill(0.5);  // sums are added to
+      sums.x.fill(0.5);  // kernels add to sums
       add_line_sums({values.data(), stride, rows}, t.data(), shift, sums);
       for (std::size_t c = 0; c < tile_width; ++c) {
         double x = 0.5, xx = 0, tx = 0;
@@ -76,7 +76,7 @@ TEST(RowKernels, SumPowersOfRotatedRowsAndCodeThemAsPlainLoopDoes) {
       std::vector<std::uint16_t> columns(tile_width * (rows + 3), 77);
       TileCodes codes;
       for (std::size_t c = 0; c < tile_width; ++c) {
-        codes.codes_per_unit[c] = c == 5 ? 1e12 : 1000.0 * static_cast<double>(c + 1);  // some beyond the ends
+        codes.codes_per_unit[c] = c == 5 ? 1e12 : 1000.0 * static_cast<double>(c + 1);  // some codes are clamped
         if (c % 3 == 0) codes.codes_per_unit[c] *= -1;
         codes.column[c] = columns.data() + c * (rows + 3);
       }

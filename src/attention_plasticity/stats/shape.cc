@@ -8,7 +8,7 @@
 namespace attention_plasticity {
 namespace {
 
-// From mean powers about the mean of at least 3 values.
+// G1 and G2 of at least 3 values from their mean powers about the mean.
 Shape corrected(std::size_t count, double m2, double m3, double m4) {
   const auto n = static_cast<double>(count);
   const double g1 = m3 / (m2 * std::sqrt(m2));

@@ -5,13 +5,13 @@
 
 namespace attention_plasticity {
 
-/// How a sample departs from a normal one. Both are 0 for a normal population.
+/// How a sample differs from a normal one. Both are 0 for a normal population.
 struct Shape {
   double skewness;
   double excess_kurtosis;
 };
 
-/// Sums of the first four powers of values that have been centred, but for rounding.
+/// Sums of the first four powers of values whose mean is 0 up to rounding.
 struct PowerSums {
   std::size_t count = 0;
   double first = 0;
@@ -20,7 +20,7 @@ struct PowerSums {
   double fourth = 0;
 
   double mean() const { return first / static_cast<double>(count); }
-  /// Sum of squares about the mean; exactly 0 where all values are.
+  /// Sum of squares about the mean; exactly 0 if all values are 0.
   double squares() const;
 };
 

@@ -50,7 +50,7 @@ TEST(Shape, OfFourValuesIsCorrected) {
 }
 
 TEST(Shape, IsZeroWithoutSpreadOrWithFewerThanThreeValues) {
-  // Three, six and seven times 0.1 do not sum to a multiple of it.
+  // Three, six or seven values of 0.1 have a rounded sum.
   for (const std::size_t n : {0U, 1U, 2U, 3U, 6U, 7U, 1000U}) {
     const Shape shape = sample_shape(std::vector<double>(n, 0.1));
     EXPECT_EQ(shape.skewness, 0.0) << n;

@@ -41,7 +41,7 @@ Json options_json(const SynthOptions& options) {
   return json;
 }
 
-// Wider matrices would make up nearly all of the file; the seed gives them back.
+// Wider matrices would take nearly all of the file. They can be computed from the seed.
 constexpr std::size_t widest_matrix = 64;
 
 Json covariance_json(const HeadModel& model) {
@@ -124,7 +124,7 @@ std::string saver_state_json(const SynthOptions& options) {
   Json metadata;
   metadata["attention_scope"] = "all_attention";
   metadata["sampling_strategy"] = spacing_name(options);
-  // The powers of two begin at one token.
+  // The smallest power of two is one token.
   if (options.spacing == BucketSpacing::log) metadata["sampling_min_bucket_size"] = 1;
   if (options.spacing == BucketSpacing::uniform) metadata["sampling_bucket_size"] = options.bucket_size;
   metadata["source_dataset"] = "synthetic";

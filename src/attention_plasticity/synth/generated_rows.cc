@@ -27,7 +27,7 @@ void add_places(const SynthOptions& options, NumpyGenerator generator, HeadRows&
 }
 
 void add_effects(const HeadModel& model, NormalSource normals, HeadRows& rows) {
-  // Documents are normal whatever the tails: a few of them could not show a tail.
+  // Effects are normal even with heavy tails, because a few documents could not show a tail.
   const Noise noise(model, Tails::normal);
   const auto scale = static_cast<float>(model.effect);
   std::vector<float> effect(rows.width);

@@ -1,4 +1,4 @@
-// Each way in which a run cannot be done: its exit code and what it says.
+// Every way in which a run can fail: its exit code and its message.
 
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-// What the program says of itself, and to those who mistype.
+// Help, and the messages on mistyped words.
 
 #include <algorithm>
 

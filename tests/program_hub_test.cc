@@ -106,7 +106,7 @@ TEST_F(ProgramHub, GivesTheSameTablesAsFromDisk) {
   EXPECT_EQ(tables, 5U);
 }
 
-// Which factors turn the vectors depends on the largest position of the dump.
+// The scaling factors depend on the largest position of the dump.
 TEST_F(ProgramHub, WaitsForAllHeadsWhereTheRotationDependsOnTheLength) {
   fs::copy(dump(), here_ / "longrope", fs::copy_options::recursive);
   write_bytes(here_ / "longrope/config.json",

@@ -110,7 +110,7 @@ TEST_F(ProgramSignal, FirstOneKeepsFinishedHeadsAndEarlierResults) {
 }
 
 TEST_F(ProgramSignal, SecondOneQuitsAtOnce) {
-  // The note on a row that was dropped tells that the first head is in work.
+  // The note on a dropped row shows that the first head is in progress.
   const fs::path file = here_ / "dump" / "l00h00q" / "data.parquet";
   HeadRows rows = read_head_file(file, Side::query).rows;
   rows.vectors.front() = std::numeric_limits<float>::quiet_NaN();

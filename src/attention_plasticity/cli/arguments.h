@@ -45,7 +45,7 @@ Field config_flag(std::string help);
 /// The settings of these fields: those in the YAML file that --config names, then those given as flags.
 std::vector<Setting> configured_settings(const Arguments& arguments, const std::vector<Field>& fields);
 
-/// The options that those flags set which belong to the table.
+/// The options that the flags of the table set. Other flags are left out.
 template <class Options>
 Options options_of(const FieldTable<Options>& table, const Arguments& arguments) {
   std::vector<Setting> settings;

@@ -91,7 +91,7 @@ TEST(PlotRequest, LastOfARepeatedFlagCountsAndNullUnsets) {
   EXPECT_EQ(request({"heads", "--metrics", "m", "--dpi", "50", "--dpi", "null"}).figure.dpi, 200);
   EXPECT_EQ(request({"plasticity", "--bucket_csv", "b", "--color_by_layer", "--no-color_by_layer"}).figure.curve_colors,
             CurveColors::none);
-  // A typo is one even where a later flag overrides it.
+  // A wrong value is an error even if a later flag overrides it.
   EXPECT_THROW(request({"heads", "--metrics", "m", "--dpi", "many", "--dpi", "60"}), Error);
 }
 

@@ -16,7 +16,7 @@ enum class Verbosity {
   bar,    ///< one line that is redrawn, with rate and time left; failures and notes stand above it
 };
 
-/// The verbosity of a terminal or another stream; `bar`: the user wants a bar where one can be redrawn.
+/// Quiet if the user wants it. Otherwise a bar if the user wants one and `terminal` can redraw it, else plain lines.
 Verbosity verbosity_of(bool quiet, bool bar, const Terminal& terminal);
 
 /// Progress over a known number of items, on standard error. Thread-safe.
@@ -57,7 +57,7 @@ class Progress {
   double share_ = 0;
   std::string figures_;
   std::string status_;
-  std::string bar_;  // as it is on the screen; empty: none is
+  std::string bar_;  // as drawn on the screen; empty: there is none
 };
 
 /// [####------] figures, in less than `width` columns. Where there is little space, the bar is left out first.
@@ -66,7 +66,7 @@ std::string bar_line(double share, const std::string& figures, std::size_t width
 /// A duration in minutes and seconds, or hours: 0:03, 1:06:40.
 std::string duration_text(double seconds);
 
-/// 23/60 heads, 12.3/s, 0:03 left.
+/// Such as "23/60 heads, 12.3/s, 0:03 left".
 std::string progress_figures(std::size_t ended, std::size_t total, double seconds, const std::string& unit);
 
 }  // namespace attention_plasticity

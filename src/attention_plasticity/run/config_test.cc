@@ -24,7 +24,7 @@ RunConfig resolved(const std::string& yaml, const Flags& flags = {}) {
 
 RunConfig with_flags(const Flags& flags) { return resolved("", flags); }
 
-// What the user reads when it is refused; empty when it is not.
+// The error message; empty when there is no error.
 std::string refusal(const std::string& yaml, const Flags& flags = {}) {
   try {
     resolved(yaml, flags);
@@ -252,7 +252,7 @@ TEST(ResolveConfig, ReadsSizes) {
   EXPECT_EQ(bytes("3KiB"), 3072U);
   EXPECT_EQ(bytes("3KB"), 3000U);
   EXPECT_EQ(bytes("1.29KB"), 1290U);
-  EXPECT_EQ(bytes("0.0157MB"), 15700U);  // in double the product falls short of it
+  EXPECT_EQ(bytes("0.0157MB"), 15700U);  // in double the product is slightly less
   EXPECT_EQ(bytes("2MB"), 2000000U);
   EXPECT_EQ(bytes("2GB"), 2000000000U);
   EXPECT_EQ(bytes("9223372036854775807"), 9223372036854775807U);

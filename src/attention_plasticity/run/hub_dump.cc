@@ -30,7 +30,7 @@ std::string other_branches(const RepoRefs& refs, const std::string& revision) {
   std::ranges::sort(names);
   const std::size_t more = names.size() > shown ? names.size() - shown : 0;
   names.resize(names.size() - more);
-  return fmt::format("; each model may have a branch of its own, pass --dataset_revision with one of {}{}",
+  return fmt::format("; a model may have a branch of its own: pass --dataset_revision with one of {}{}",
                      fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 

@@ -28,10 +28,10 @@ namespace attention_plasticity {
 struct Field {
   std::string name;  ///< with underscores: `max_workers`
   ValueType type = ValueType::text;
-  std::string placeholder;   ///< of the value in the help; empty for a boolean
+  std::string placeholder;   ///< stands for the value in the help; empty for a boolean
   std::string help;          ///< one sentence
   std::string default_text;  ///< the value, or a word for it: "discovered", "all"; empty: not shown
-  std::string scope;         ///< words for what the field applies to, separated by blanks; empty: it always applies
+  std::string scope;         ///< what the field applies to: words with blanks between them; empty: everything
   bool null_is_value = false;
 
   bool is_boolean() const { return type == ValueType::boolean; }
@@ -48,7 +48,7 @@ struct FieldValue {
   ValueType type = ValueType::text;
   std::optional<std::string> text;  ///< none: null
 
-  /// Text is written between quotes. Other values are JSON as they stand: "true", "0.01", "[0, 1, 7]".
+  /// Text is written between quotes. Other values are JSON: "true", "0.01", "[0, 1, 7]".
   bool is_text() const { return text && (type == ValueType::text || type == ValueType::word); }
 };
 
@@ -173,8 +173,8 @@ std::vector<FieldValue> field_values(const FieldTable<Options>& table, const Opt
   return values;
 }
 
-/// Throws Error(usage) for the first setting, other than null, whose field does not apply to `word`. `context` names
-/// what it does not apply to in the message.
+/// Throws Error(usage) for the first setting, other than null, whose field does not apply to `word`. The message names
+/// `context`, such as "plot heatmap".
 void check_scope(std::span<const Setting> settings, const std::vector<Field>& fields, std::string_view word,
                  std::string_view context);
 

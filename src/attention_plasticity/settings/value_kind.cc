@@ -175,8 +175,8 @@ ValueKind<double> numbers(bool (*is_in_range)(double), std::string range) {
           printed<double>};
 }
 
-ValueKind<std::string> texts(std::string placeholder, bool may_be_empty) {
-  return {ValueType::text, std::move(placeholder),
+ValueKind<std::string> texts(bool may_be_empty) {
+  return {ValueType::text, "TEXT",
           [may_be_empty](const std::string& text) -> std::optional<std::string> {
             if (text.empty() && !may_be_empty) throw Error(ErrorKind::usage, "must not be empty");
             if (!is_utf8(text)) refuse(text, "is not UTF-8 text");
@@ -249,8 +249,8 @@ ValueKind<bool> boolean() {
           printed<bool>};
 }
 
-ValueKind<std::string> text(std::string placeholder) { return texts(std::move(placeholder), false); }
-ValueKind<std::string> text_or_empty(std::string placeholder) { return texts(std::move(placeholder), true); }
+ValueKind<std::string> text() { return texts(false); }
+ValueKind<std::string> text_or_empty() { return texts(true); }
 
 ValueKind<std::string> any_text(std::string placeholder) {
   return {ValueType::text, std::move(placeholder), [](const std::string& text) { return text; }, printed<std::string>};

@@ -49,8 +49,8 @@ ValueKind<double> share(bool one_included);
 ValueKind<bool> boolean();
 
 /// UTF-8 text without NUL, which every file of the program can hold.
-ValueKind<std::string> text(std::string placeholder = "TEXT");
-ValueKind<std::string> text_or_empty(std::string placeholder = "TEXT");
+ValueKind<std::string> text();
+ValueKind<std::string> text_or_empty();
 /// Any bytes, such as the name of a file.
 ValueKind<std::string> any_text(std::string placeholder = "FILE");
 

@@ -47,7 +47,7 @@ std::vector<Setting> parsed(const std::string& yaml) {
   return parse_yaml_settings(yaml, "x.yaml", descriptions(table()));
 }
 
-// What the user reads when the text is refused; empty when it is not.
+// The error message; empty when there is no error.
 std::string refusal(const std::string& yaml) {
   try {
     parsed(yaml);

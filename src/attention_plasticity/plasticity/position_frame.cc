@@ -10,7 +10,8 @@ namespace attention_plasticity {
 PositionFrame::PositionFrame(std::size_t width) : sign_(width, 1.0), axis_(width) { axis_[0] = 1; }
 
 PositionFrame::PositionFrame(std::span<const double> orientation, const Householder& reflection)
-    : sign_(orientation.begin(), orientation.end()), axis_(orientation.size()) {
+    : sign_(orientation.begin(), orientation.end()),
+      axis_(orientation.size()) {
   axis_[0] = 1;
   reflection.apply(axis_);
   // A reflection is known by where it sends one vector that it moves: u points along H e1 - e1.
@@ -24,6 +25,6 @@ PositionFrame::PositionFrame(std::span<const double> orientation, const Househol
   for (std::size_t c = 0; c < axis_.size(); ++c) axis_[c] *= sign_[c];
 }
 
-void PositionFrame::rotate(Matrix& captured) const { reflect(captured, sign_, u_); }
+void PositionFrame::reflect(Matrix& captured) const { reflect_rows(captured, sign_, u_); }
 
 }  // namespace attention_plasticity

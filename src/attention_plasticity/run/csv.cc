@@ -171,7 +171,7 @@ std::string distance_csv(std::span<const HeadResult> results) {
   Table table("layer,q_head,k_head,near_bin,far_bin,plasticity,logit_fixed,logit_spread,n_triples");
   for (const HeadResult& result : results) {
     if (!result.exact) continue;
-    for (const DistanceCell& cell : result.exact->distances) {
+    for (const DistanceBin& cell : result.exact->distances) {
       table.begin(result.head)
           .add(cell.near_bin)
           .add(cell.far_bin)

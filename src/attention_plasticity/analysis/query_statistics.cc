@@ -119,12 +119,13 @@ std::vector<bool> tested_components(std::size_t rows, std::size_t width, std::si
   return tested;
 }
 
-RotatedComponents rotated_components(const RotatedRows& queries, const std::vector<bool>& tested, double p_alpha) {
+ReflectedComponents reflected_components(const ReflectedRows& queries, const std::vector<bool>& tested,
+                                         double p_alpha) {
   const bool measured = queries.size() >= 3 && queries.width() >= 2;
-  RotatedComponents result;
+  ReflectedComponents result;
   std::vector<double> skewness, kurtosis, p;
   KolmogorovBins bins;
-  const RotatedColumns& columns = queries.columns();
+  const ReflectedColumns& columns = queries.columns();
   for (std::size_t component = 0; component < queries.width(); ++component) {
     const PowerSums& sums = columns.sums[component];
     result.squares.push_back(sums.squares());

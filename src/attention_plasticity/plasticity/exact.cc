@@ -8,6 +8,7 @@
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
 #include "attention_plasticity/plasticity/key_difference_kernel.h"
+#include "attention_plasticity/plasticity/mean.h"
 #include "attention_plasticity/plasticity/triples.h"
 #include "attention_plasticity/plasticity/win_count_kernel.h"
 #include "attention_plasticity/plasticity/win_probability_kernel.h"
@@ -83,12 +84,6 @@ class UnrotatedFrame {
   std::vector<double> other_key_;
 };
 
-GroupedRows rows_by_group(std::span<const std::size_t> group, std::size_t groups, std::size_t rows) {
-  GroupedRows by_group(std::max<std::size_t>(groups, 1));
-  for (std::size_t row = 0; row < rows; ++row) by_group[group.empty() ? 0 : group[row]].push_back(row);
-  return by_group;
-}
-
 Matrix unrotated_queries(const UnrotatedFrame& frame, std::span<const std::size_t> chosen, std::size_t width) {
   Matrix rows(chosen.size(), width);
   for (std::size_t i = 0; i < chosen.size(); ++i) frame.query(chosen[i], rows.row(i));
@@ -102,18 +97,6 @@ double counted_plasticity(double wins, std::size_t queries) {
 }
 
 int distance_bin(double distance) { return std::ilogb(1.0 + distance); }
-
-// The mean of one figure over some triples; NaN for none.
-struct Mean {
-  double sum = 0;
-  std::size_t n = 0;
-
-  void add(double value) {
-    sum += value;
-    ++n;
-  }
-  double value() const { return n > 0 ? sum / static_cast<double>(n) : std::numeric_limits<double>::quiet_NaN(); }
-};
 
 // The triples of each query bucket: their mean, and their means without each jackknife group.
 class QueryBuckets {
@@ -138,7 +121,7 @@ class QueryBuckets {
     for (const Bucket& bucket : buckets_) {
       std::vector<double> without;
       for (const Mean& mean : bucket.without) without.push_back(mean.value());
-      times.push_back({bucket.number, bucket.all.value(), jackknife_error(without), bucket.all.n});
+      times.push_back({bucket.number, bucket.all.value(), jackknife_error(without), bucket.all.count});
     }
     return times;
   }
@@ -153,55 +136,51 @@ class QueryBuckets {
   std::vector<std::size_t> bucket_of_;  // index of each triple's bucket
 };
 
-// Sums over triples, and their means.
-struct Sums {
-  double plasticity = 0;
-  double fixed = 0;
-  double spread = 0;
-  std::size_t n = 0;
+// The means over some triples.
+struct TripleMeans {
+  Mean plasticity;
+  Mean fixed;
+  Mean spread;
 
   void add(double triple_plasticity, double logit_fixed, double logit_spread) {
-    plasticity += triple_plasticity;
-    fixed += logit_fixed;
-    spread += logit_spread;
-    ++n;
+    plasticity.add(triple_plasticity);
+    fixed.add(logit_fixed);
+    spread.add(logit_spread);
   }
 };
-
-double mean(double sum, std::size_t n) { return Mean{sum, n}.value(); }
 
 class Measurement {
  public:
   // The triples are drawn before the queries of the model-free check.
   Measurement(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings,
-              std::span<const std::size_t> query_group, std::size_t groups, NumpyGenerator& generator)
+              const JackknifeGroups& groups, NumpyGenerator& generator)
       : queries_(queries),
         keys_(keys),
         frame_(settings, queries, keys),
-        query_group_(query_group),
-        by_group_(rows_by_group(query_group, groups, queries.size())),
+        groups_(groups),
+        by_group_(split_rows(queries.size(), groups.of_query, groups.count)),
         triples_(draw_triples(queries, keys, settings.window_unit, settings.num_triples, generator)),
-        by_query_bucket_(queries, triples_, groups),
+        by_query_bucket_(queries, triples_, groups.count),
         scatter_(queries.width, by_group_, [this](std::size_t row, std::span<double> out) { frame_.query(row, out); }),
         counter_(unrotated_queries(
             frame_,
             generator.choice_without_replacement(queries.size(), std::min(settings.empirical_queries, queries.size())),
             queries.width)),
-        without_(groups) {}
+        without_(groups.count) {}
 
   ExactPlasticity run() {
     for (std::size_t first = 0; first < triples_.size(); first += block_size) {
       add_block(first, std::min(block_size, triples_.size() - first));
     }
     ExactPlasticity exact;
-    exact.n_triples = all_.n;
-    exact.overall = mean(all_.plasticity, all_.n);
-    exact.logit_fixed = mean(all_.fixed, all_.n);
-    exact.logit_spread = mean(all_.spread, all_.n);
-    if (counter_.queries() > 1) exact.empirical = mean(counted_plasticity_, all_.n);
-    for (const auto& [bins, sums] : by_distance_) {
-      exact.distances.push_back({bins.first, bins.second, mean(sums.plasticity, sums.n), mean(sums.fixed, sums.n),
-                                 mean(sums.spread, sums.n), sums.n});
+    exact.n_triples = all_.plasticity.count;
+    exact.overall = all_.plasticity.value();
+    exact.logit_fixed = all_.fixed.value();
+    exact.logit_spread = all_.spread.value();
+    exact.empirical = counted_.value();
+    for (const auto& [bins, means] : by_distance_) {
+      exact.distances.push_back({bins.first, bins.second, means.plasticity.value(), means.fixed.value(),
+                                 means.spread.value(), means.plasticity.count});
     }
     exact.times = by_query_bucket_.times();
     for (const Mean& without : without_) exact.without_group.push_back(without.value());
@@ -227,7 +206,7 @@ class Measurement {
     }
     for (std::size_t g = 0; g < without_.size(); ++g) add_without(g, first, count, projection);
     if (counter_.queries() > 1) {
-      for (const double wins : counter_.count(u)) counted_plasticity_ += counted_plasticity(wins, counter_.queries());
+      for (const double wins : counter_.count(u)) counted_.add(counted_plasticity(wins, counter_.queries()));
     }
   }
 
@@ -238,7 +217,7 @@ class Measurement {
     std::vector<double> value(count);
     plasticity_of_pairs(moments.mean, moments.variance, value);
     for (std::size_t i = 0; i < count; ++i) {
-      if (query_group_[triples_[first + i].query] == group) continue;
+      if (groups_.of_query[triples_[first + i].query] == group) continue;
       without_[group].add(value[i]);
       by_query_bucket_.add_without(group, first + i, value[i]);
     }
@@ -253,30 +232,29 @@ class Measurement {
   const HeadRows& queries_;
   const HeadRows& keys_;
   UnrotatedFrame frame_;
-  std::span<const std::size_t> query_group_;
+  const JackknifeGroups& groups_;
   GroupedRows by_group_;
   std::vector<Triple> triples_;
   QueryBuckets by_query_bucket_;
   GroupedScatter scatter_;
   WinCounter counter_;  // of the queries of the model-free check
 
-  Sums all_;
-  std::map<std::pair<int, int>, Sums> by_distance_;
+  TripleMeans all_;
+  std::map<std::pair<int, int>, TripleMeans> by_distance_;
   std::vector<Mean> without_;
-  double counted_plasticity_ = 0;
+  Mean counted_;
 };
 
 }  // namespace
 
 ExactPlasticity measure_exact_plasticity(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings,
-                                         std::span<const std::size_t> query_group, std::size_t groups,
-                                         NumpyGenerator generator) {
+                                         const JackknifeGroups& groups, NumpyGenerator generator) {
   if (queries.size() < 2) {
     ExactPlasticity nothing;
-    nothing.without_group.assign(groups, std::numeric_limits<double>::quiet_NaN());
+    nothing.without_group.assign(groups.count, std::numeric_limits<double>::quiet_NaN());
     return nothing;
   }
-  return Measurement(queries, keys, settings, query_group, groups, generator).run();
+  return Measurement(queries, keys, settings, groups, generator).run();
 }
 
 }  // namespace attention_plasticity

@@ -52,7 +52,7 @@ std::vector<std::size_t> groups_of(const HeadRows& rows) {
 }
 
 ExactPlasticity measure(const HeadRows& queries, const HeadRows& keys, const ExactSettings& how) {
-  return measure_exact_plasticity(queries, keys, how, {}, 0, NumpyGenerator(5));
+  return measure_exact_plasticity(queries, keys, how, {}, NumpyGenerator(5));
 }
 
 // The definition in plain loops, with the queries outside `left_out` only.
@@ -135,7 +135,7 @@ TEST(ExactPlasticity, OfAQueryBucketIsTheMeanOfItsTriples) {
   const HeadRows keys = some_keys();
   const ExactSettings how = settings(some_rotation, 600);
   const auto group = groups_of(queries);
-  const ExactPlasticity exact = measure_exact_plasticity(queries, keys, how, group, 5, NumpyGenerator(5));
+  const ExactPlasticity exact = measure_exact_plasticity(queries, keys, how, {5, group, {}}, NumpyGenerator(5));
   const Plain plain(queries, keys, how);
   ASSERT_EQ(exact.times.size(), 4U);
   for (std::size_t b = 0; b < exact.times.size(); ++b) {
@@ -160,7 +160,7 @@ TEST(ExactPlasticity, OfAQueryBucketHasNoErrorWhenAGroupLeavesNoTriple) {
   const auto group = groups_of(queries);
   for (std::size_t i = 0; i < queries.size(); ++i) queries.bucket[i] = group[i] == 2 ? 9 : queries.bucket[i];
   const ExactPlasticity exact =
-      measure_exact_plasticity(queries, some_keys(), settings(some_rotation, 600), group, 5, NumpyGenerator(5));
+      measure_exact_plasticity(queries, some_keys(), settings(some_rotation, 600), {5, group, {}}, NumpyGenerator(5));
   ASSERT_EQ(exact.times.size(), 5U);
   for (const ExactTime& time : exact.times) EXPECT_EQ(std::isnan(time.error), time.query_bucket == 9);
 }
@@ -170,7 +170,7 @@ TEST(ExactPlasticity, FollowsTheDefinition) {
   const HeadRows keys = some_keys();
   const ExactSettings how = settings(some_rotation, 600);
   const std::vector<std::size_t> group = groups_of(queries);
-  const ExactPlasticity exact = measure_exact_plasticity(queries, keys, how, group, 5, NumpyGenerator(5));
+  const ExactPlasticity exact = measure_exact_plasticity(queries, keys, how, {5, group, {}}, NumpyGenerator(5));
   const Plain plain(queries, keys, how);
   const auto all = [](std::size_t) { return true; };
   EXPECT_NEAR(exact.overall, plain.overall(all), 1e-13);
@@ -207,7 +207,7 @@ TEST(ExactPlasticity, SortsTriplesByTheDistanceOfBothKeys) {
   ASSERT_EQ(exact.distances.size(), count.size());
   double sum = 0;
   auto expected = count.begin();
-  for (const DistanceCell& cell : exact.distances) {
+  for (const DistanceBin& cell : exact.distances) {
     EXPECT_EQ(std::pair(cell.near_bin, cell.far_bin), expected->first);
     EXPECT_EQ(cell.n_triples, (expected++)->second);
     sum += cell.plasticity * static_cast<double>(cell.n_triples);
@@ -343,7 +343,8 @@ TEST(ExactPlasticity, IsEmptyWhereItDoesNotExist) {
 
   const HeadRows one{1, {0}, {3}, {5}, {1.F}, {}};
   const HeadRows two{1, {0, 0}, {3, 3}, {1, 2}, {4.F, 5.F}, {}};
-  const ExactPlasticity lonely = measure_exact_plasticity(one, two, settings(Rotation{}), {}, 3, NumpyGenerator(5));
+  const ExactPlasticity lonely =
+      measure_exact_plasticity(one, two, settings(Rotation{}), {3, {0}, {}}, NumpyGenerator(5));
   EXPECT_TRUE(std::isnan(lonely.overall));
   EXPECT_EQ(lonely.n_triples, 0U);
   EXPECT_EQ(lonely.without_group.size(), 3U);
@@ -354,7 +355,8 @@ TEST(ExactPlasticity, HasNoValueWithoutAGroupThatLeavesTooFewQueries) {
   const HeadRows keys{1, {0, 0, 0, 0}, {3, 3, 4, 4}, {1, 2, 1, 2}, {4.F, 5.F, 6.F, 8.F}, {}};
   const std::vector<std::size_t> group{0, 0, 1};
   const Rotation none;
-  const ExactPlasticity exact = measure_exact_plasticity(queries, keys, settings(none), group, 2, NumpyGenerator(5));
+  const ExactPlasticity exact =
+      measure_exact_plasticity(queries, keys, settings(none), {2, group, {}}, NumpyGenerator(5));
   EXPECT_TRUE(std::isnan(exact.without_group[0]));
   EXPECT_FALSE(std::isnan(exact.without_group[1]));
 }
@@ -377,8 +379,8 @@ TEST(ExactPlasticity, HasAnErrorThatCoversTheMean) {
         for (std::size_t c = 0; c < 4; ++c) queries.vectors[4 * i + c] += shift[c];
       }
     }
-    measured.push_back(measure_exact_plasticity(queries, keys, settings(Rotation{}, 400), groups_of(queries), examples,
-                                                NumpyGenerator(dump)));
+    measured.push_back(measure_exact_plasticity(queries, keys, settings(Rotation{}, 400),
+                                                {examples, groups_of(queries), {}}, NumpyGenerator(dump)));
     mean += measured.back().overall / dumps;
   }
   int covered = 0;

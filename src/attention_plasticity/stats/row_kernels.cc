@@ -59,15 +59,15 @@ void add_line_sums(const RowTile& tile, const double* t, const TileValues& shift
   }
 }
 
-// One vector of rotated components, and the sums of its powers.
+// One vector of reflected components, and the sums of its powers.
 struct PowersOfVector {
   V along, shift, scale;
   V first, second, third, fourth;
 
-  HWY_INLINE PowersOfVector(const TileRotation& rotation, const TileCodes& codes, std::size_t c) {
+  HWY_INLINE PowersOfVector(const TileReflection& reflection, const TileCodes& codes, std::size_t c) {
     const Doubles d;
-    along = hn::LoadU(d, rotation.along.data() + c);
-    shift = hn::LoadU(d, rotation.shift.data() + c);
+    along = hn::LoadU(d, reflection.along.data() + c);
+    shift = hn::LoadU(d, reflection.shift.data() + c);
     scale = hn::LoadU(d, codes.codes_per_unit.data() + c);
     first = second = third = fourth = hn::Zero(d);
   }
@@ -100,12 +100,12 @@ HWY_INLINE void store_codes(V y, V scale, std::uint16_t* coded) {
 // The sums of some vectors of components; their codes go to `coded`, a row of tile_width after the other.
 template <bool with_codes>
 HWY_INLINE void add_powers_of_vectors(const RowTile& tile, std::size_t c, const double* reflected,
-                                      const TileRotation& rotation, const TileCodes& codes, TilePowerSums& sums,
+                                      const TileReflection& reflection, const TileCodes& codes, TilePowerSums& sums,
                                       std::uint16_t* coded) {
   const Doubles d;
   const std::size_t lanes = hn::Lanes(d);
-  PowersOfVector one(rotation, codes, c);
-  PowersOfVector other(rotation, codes, c + (side_by_side - 1) * lanes);
+  PowersOfVector one(reflection, codes, c);
+  PowersOfVector other(reflection, codes, c + (side_by_side - 1) * lanes);
   const float* values = tile.values + c;
   const std::size_t ahead = tile.ahead * tile.stride;
   for (std::size_t row = 0; row < tile.rows; ++row, values += tile.stride) {
@@ -174,7 +174,7 @@ HWY_INLINE void transpose(const std::uint16_t* coded, std::size_t rows, std::uin
 }
 
 template <bool with_codes>
-HWY_INLINE void add_powers(const RowTile& tile, const double* reflected, const TileRotation& rotation,
+HWY_INLINE void add_powers(const RowTile& tile, const double* reflected, const TileReflection& reflection,
                            const TileCodes& codes, TilePowerSums& sums) {
   constexpr std::size_t at_once = 64;
   constexpr std::size_t in_cache_line = 32;
@@ -188,18 +188,18 @@ HWY_INLINE void add_powers(const RowTile& tile, const double* reflected, const T
     }
     const RowTile part{tile.values + row * tile.stride, tile.stride, HWY_MIN(at_once, tile.rows - row), tile.ahead};
     for (std::size_t c = 0; c < tile_width; c += side_by_side * hn::Lanes(Doubles())) {
-      add_powers_of_vectors<with_codes>(part, c, reflected + row, rotation, codes, sums, coded);
+      add_powers_of_vectors<with_codes>(part, c, reflected + row, reflection, codes, sums, coded);
     }
     if (with_codes) transpose(coded, part.rows, codes.column.data(), row);
   }
 }
 
-void add_power_sums(const RowTile& tile, const double* reflected, const TileRotation& rotation, const TileCodes& codes,
-                    TilePowerSums& sums) {
+void add_power_sums(const RowTile& tile, const double* reflected, const TileReflection& reflection,
+                    const TileCodes& codes, TilePowerSums& sums) {
   if (codes.wanted) {
-    add_powers<true>(tile, reflected, rotation, codes, sums);
+    add_powers<true>(tile, reflected, reflection, codes, sums);
   } else {
-    add_powers<false>(tile, reflected, rotation, codes, sums);
+    add_powers<false>(tile, reflected, reflection, codes, sums);
   }
 }
 
@@ -258,9 +258,9 @@ void add_line_sums(const RowTile& tile, const double* t, const TileValues& shift
   HWY_DYNAMIC_DISPATCH(add_line_sums)(tile, t, shift, sums);
 }
 
-void add_power_sums(const RowTile& tile, const double* reflected, const TileRotation& rotation, const TileCodes& codes,
-                    TilePowerSums& sums) {
-  HWY_DYNAMIC_DISPATCH(add_power_sums)(tile, reflected, rotation, codes, sums);
+void add_power_sums(const RowTile& tile, const double* reflected, const TileReflection& reflection,
+                    const TileCodes& codes, TilePowerSums& sums) {
+  HWY_DYNAMIC_DISPATCH(add_power_sums)(tile, reflected, reflection, codes, sums);
 }
 
 void project_rows(const float* rows, std::size_t count, std::size_t width, const RowProjections& projections) {

@@ -1,4 +1,4 @@
-#include "attention_plasticity/stats/rotated_rows.h"
+#include "attention_plasticity/stats/reflected_rows.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -37,14 +37,14 @@ Rows random_rows(std::size_t n, std::size_t width) {
 }
 
 // Plainly, row by row.
-Matrix plainly_rotated(const Rows& rows) {
-  const Householder rotation(rows.slope);
+Matrix plainly_reflected(const Rows& rows) {
+  const Householder reflection(rows.slope);
   Matrix x(rows.size(), rows.width);
   for (std::size_t i = 0; i < x.rows(); ++i) {
     for (std::size_t c = 0; c < rows.width; ++c) {
       x.row(i)[c] = static_cast<double>(rows.values[i * rows.width + c]) * rows.sign[c];
     }
-    rotation.apply(x.row(i));
+    reflection.apply(x.row(i));
   }
   return x;
 }
@@ -64,22 +64,22 @@ std::vector<double> means_of(const Matrix& x) {
 }
 
 void check_against_plain(const Rows& rows) {
-  const Matrix expected = plainly_rotated(rows);
+  const Matrix expected = plainly_reflected(rows);
   const std::vector<double> mean = means_of(expected);
   std::vector<bool> coded(rows.width);
   for (std::size_t c = 0; c < rows.width; ++c) coded[c] = c % 3 != 0 && c < 100;
   for_every_target([&](const char* target) {
     SCOPED_TRACE(target);
-    const RotatedRows rotated(rows.values, rows.sign, rows.slope, mean, coded);
-    const std::vector<double> first = rotated.first_component();
-    ASSERT_EQ(rotated.size(), expected.rows());
+    const ReflectedRows reflected(rows.values, rows.sign, Householder(rows.slope), mean, coded);
+    const std::vector<double> first = reflected.first_component();
+    ASSERT_EQ(reflected.size(), expected.rows());
     for (std::size_t i = 0; i < expected.rows(); ++i) {
       EXPECT_NEAR(first[i], expected.row(i)[0], 1e-12);
       for (std::size_t c = 0; c < expected.cols(); ++c) {
-        EXPECT_NEAR(rotated.value(i, c), expected.row(i)[c], 1e-12);
+        EXPECT_NEAR(reflected.value(i, c), expected.row(i)[c], 1e-12);
       }
     }
-    const RotatedColumns& columns = rotated.columns();
+    const ReflectedColumns& columns = reflected.columns();
     ASSERT_EQ(columns.sums.size(), rows.width);
     for (std::size_t c = 0; c < rows.width; ++c) {
       const std::vector<double> values = column_of(expected, c);
@@ -97,36 +97,36 @@ void check_against_plain(const Rows& rows) {
   });
 }
 
-TEST(RotatedRows, AreThoseOfTheReflectionForEveryWidth) {
+TEST(ReflectedRows, AreThoseOfTheReflectionForEveryWidth) {
   for (std::size_t width = 1; width <= 130; ++width) {
     SCOPED_TRACE(width);
     check_against_plain(random_rows(11 + width % 4, width));
   }
 }
 
-TEST(RotatedRows, AreThoseOfTheReflectionForManyRows) {
+TEST(ReflectedRows, AreThoseOfTheReflectionForManyRows) {
   for (const std::size_t n : {1U, 2U, 127U, 128U, 129U, 1000U}) {
     SCOPED_TRACE(n);
     check_against_plain(random_rows(n, 19));
   }
 }
 
-TEST(RotatedRows, WithoutSlopeAreOrientedOnly) {
+TEST(ReflectedRows, WithoutSlopeAreOrientedOnly) {
   Rows rows = random_rows(50, 7);
   rows.slope.assign(7, 0.0);
   const std::vector<double> mean(7);
   const std::vector<bool> none(7);
-  const RotatedRows rotated(rows.values, rows.sign, rows.slope, mean, none);
-  EXPECT_TRUE(rotated.along_slope().empty());
+  const ReflectedRows reflected(rows.values, rows.sign, Householder(rows.slope), mean, none);
+  EXPECT_TRUE(reflected.along_slope().empty());
   check_against_plain(rows);
-  // Too short to turn to, but a direction.
+  // Too short for a reflection, but it has a direction.
   rows.slope[2] = 1e-13;
   check_against_plain(rows);
-  const RotatedRows short_slope(rows.values, rows.sign, rows.slope, mean, none);
+  const ReflectedRows short_slope(rows.values, rows.sign, Householder(rows.slope), mean, none);
   EXPECT_EQ(short_slope.along_slope()[1], static_cast<double>(rows.values[7 + 2]) * rows.sign[2]);
 }
 
-TEST(RotatedRows, KeepAConstantComponentExactlyConstant) {
+TEST(ReflectedRows, KeepAConstantComponentExactlyConstant) {
   Rows rows = random_rows(1000, 5);
   std::vector<double> t(1000);
   for (std::size_t i = 0; i < 1000; ++i) {
@@ -138,14 +138,14 @@ TEST(RotatedRows, KeepAConstantComponentExactlyConstant) {
     LineSums sums = sum_rows(t, rows.values, 5);
     EXPECT_EQ(sums.xx[3], 0.0);
     for (std::size_t c = 0; c < 5; ++c) sums.mean[c] *= rows.sign[c];
-    std::vector<double> slope = fit_lines(sums).slope;
-    Householder(slope).apply(sums.mean);
-    const RotatedRows rotated(rows.values, rows.sign, slope, sums.mean, std::vector<bool>(5, true));
-    for (std::size_t c = 0; c < 5; ++c) EXPECT_EQ(rotated.columns().sums[c].squares() == 0.0, c == 3) << c;
+    const Householder reflection(fit_lines(sums).slope);
+    reflection.apply(sums.mean);
+    const ReflectedRows reflected(rows.values, rows.sign, reflection, sums.mean, std::vector<bool>(5, true));
+    for (std::size_t c = 0; c < 5; ++c) EXPECT_EQ(reflected.columns().sums[c].squares() == 0.0, c == 3) << c;
   });
 }
 
-RC_GTEST_PROP(RotatedRows, SumAsLineMomentsDo, ()) {
+RC_GTEST_PROP(ReflectedRows, SumAsLineMomentsDo, ()) {
   const std::size_t width = *rc::gen::inRange<std::size_t>(1, 40);
   const std::size_t n = *rc::gen::inRange<std::size_t>(1, 300);
   const float offset = static_cast<float>(*rc::gen::element(0, 10, 1000));

@@ -1,4 +1,4 @@
-#include "attention_plasticity/stats/rotated_rows.h"
+#include "attention_plasticity/stats/reflected_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,29 +17,20 @@ std::vector<double> oriented(std::span<const double> axis, std::span<const doubl
   return result;
 }
 
-std::vector<double> direction(std::span<const double> slope) {
-  const double norm = std::sqrt(std::inner_product(slope.begin(), slope.end(), slope.begin(), 0.0));
-  if (norm == 0) return {};
-  std::vector<double> result(slope.begin(), slope.end());
-  for (double& component : result) component /= norm;
-  return result;
-}
-
 }  // namespace
 
-RotatedRows::RotatedRows(std::span<const float> rows, std::span<const double> sign, std::span<const double> slope,
-                         std::span<const double> mean, const std::vector<bool>& coded)
+ReflectedRows::ReflectedRows(std::span<const float> rows, std::span<const double> sign, const Householder& reflection,
+                             std::span<const double> mean, const std::vector<bool>& coded)
     : rows_(rows),
       sign_(sign.begin(), sign.end()),
       mean_(mean.begin(), mean.end()),
       twice_axis_(sign.size(), 0.0),
       across_(sign.size(), 0.0),
-      along_(oriented(direction(slope), sign)),
+      along_(oriented(reflection.direction(), sign)),
       reflected_(rows.size() / sign.size()),
       along_slope_(along_.empty() ? 0 : size()),
       columns_(size(), coded) {
-  const Householder rotation(slope);
-  const std::span<const double> axis = rotation.axis();
+  const std::span<const double> axis = reflection.axis();
   for (std::size_t c = 0; c < axis.size(); ++c) {
     twice_axis_[c] = 2.0 * axis[c];
     across_[c] = axis[c] * sign[c];
@@ -48,22 +39,22 @@ RotatedRows::RotatedRows(std::span<const float> rows, std::span<const double> si
   sum_columns(coded);
 }
 
-std::vector<double> RotatedRows::first_component() const {
-  const bool is_turned = std::ranges::any_of(across_, [](double u) { return u != 0; });
-  if (is_turned) return along_slope_;
+std::vector<double> ReflectedRows::first_component() const {
+  const bool is_reflected = std::ranges::any_of(across_, [](double u) { return u != 0; });
+  if (is_reflected) return along_slope_;
   std::vector<double> first(size());
   for (std::size_t row = 0; row < first.size(); ++row) first[row] = value(row, 0);
   return first;
 }
 
-void RotatedRows::project(std::size_t row, std::size_t count) {
-  if (along_.empty()) return;  // a slope of 0 turns nothing
+void ReflectedRows::project(std::size_t row, std::size_t count) {
+  if (along_.empty()) return;  // a slope of 0 is not reflected
   project_rows(rows_.data() + row * width(), count, width(),
                {across_.data(), along_.data(), reflected_.data() + row, along_slope_.data() + row});
 }
 
-// The deviation of a few rows from all over is good enough for the width of codes.
-void RotatedRows::choose_codes() {
+// The deviation of a few rows, evenly spaced, is accurate enough for the width of a code.
+void ReflectedRows::choose_codes() {
   constexpr std::size_t most = 256;
   const std::size_t taken = std::min(size(), most);
   std::vector<double> squares(width(), 0.0);
@@ -80,16 +71,16 @@ void RotatedRows::choose_codes() {
   }
 }
 
-void RotatedRows::sum_columns(const std::vector<bool>& coded) {
+void ReflectedRows::sum_columns(const std::vector<bool>& coded) {
   RowTiles tiles(rows_, width());
-  std::vector<TileRotation> rotation(tiles.tiles());
+  std::vector<TileReflection> reflection(tiles.tiles());
   std::vector<TileCodes> codes(tiles.tiles());
-  // A sign turns up in odd powers alone: y ∘ sign is summed in place of y.
+  // y ∘ sign is summed in place of y: a sign matters in odd powers only, and is applied to their sums below.
   const std::vector<double> scale = oriented(columns_.codes_per_unit, sign_);
   const std::vector<double> along = oriented(twice_axis_, sign_);
   const std::vector<double> shift = oriented(mean_, sign_);
   for (std::size_t tile = 0; tile < tiles.tiles(); ++tile) {
-    rotation[tile] = {tiles.part(along, tile), tiles.part(shift, tile)};
+    reflection[tile] = {tiles.part(along, tile), tiles.part(shift, tile)};
     codes[tile].codes_per_unit = tiles.part(scale, tile);
     codes[tile].wanted = false;
     for (std::size_t c = 0; c < tile_width; ++c) {
@@ -102,7 +93,7 @@ void RotatedRows::sum_columns(const std::vector<bool>& coded) {
   for (std::size_t row = 0; row < size(); row += RowTiles::block) {
     project(row, tiles.rows_from(row));
     for (std::size_t tile = 0; tile < tiles.tiles(); ++tile) {
-      add_power_sums(tiles.tile(row, tile), reflected_.data() + row, rotation[tile], codes[tile], sums[tile]);
+      add_power_sums(tiles.tile(row, tile), reflected_.data() + row, reflection[tile], codes[tile], sums[tile]);
       for (std::uint16_t*& column : codes[tile].column) column += tiles.rows_from(row);
     }
   }
@@ -113,8 +104,8 @@ void RotatedRows::sum_columns(const std::vector<bool>& coded) {
   }
 }
 
-RotatedColumns::RotatedColumns(std::size_t rows, const std::vector<bool>& coded)
-    // Not a multiple of the page size, or columns would share the sets of the cache.
+ReflectedColumns::ReflectedColumns(std::size_t rows, const std::vector<bool>& coded)
+    // Not a multiple of the page size, where columns would compete for the same cache sets.
     : rows_(rows), stride_((rows / 2048 + 1) * 2048 + 32) {
   const auto columns = static_cast<std::size_t>(std::ranges::count(coded, true));
   place_.assign((coded.size() + tile_width - 1) / tile_width * tile_width, columns);
@@ -124,11 +115,11 @@ RotatedColumns::RotatedColumns(std::size_t rows, const std::vector<bool>& coded)
   codes_ = std::make_unique_for_overwrite<std::uint16_t[]>((columns + 1) * stride_);
 }
 
-std::span<std::uint16_t> RotatedColumns::codes(std::size_t component) {
+std::span<std::uint16_t> ReflectedColumns::codes(std::size_t component) {
   return {codes_.get() + place_[component] * stride_, rows_};
 }
 
-std::span<const std::uint16_t> RotatedColumns::codes(std::size_t component) const {
+std::span<const std::uint16_t> ReflectedColumns::codes(std::size_t component) const {
   return {codes_.get() + place_[component] * stride_, rows_};
 }
 

@@ -139,7 +139,7 @@ TEST_F(ProgramExit, OutputDoesNotReplaceADevice) {
   // The pipe stands in for /dev/null, which a run by root could replace.
   ASSERT_EQ(::mkfifo((here_ / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(complaint(6, analyze_words(dump(), {"--bucket_csv", "pipe"})),
-            "pipe: is a device or a pipe, and outputs are files that replace older ones");
+            "pipe: is a device or a pipe, and only a regular file can be replaced");
   EXPECT_TRUE(fs::is_fifo(here_ / "pipe"));
   EXPECT_EQ(names_in(here_.path()), std::vector<std::string>{"pipe"});
 }

@@ -44,7 +44,7 @@ LayerRotation layer_of(const json& config, int layer, std::size_t width, double 
   return model.value_or(ModelRotation::none()).layer(layer, width, largest_position);
 }
 
-/// What single precision makes of a ramp between two scales, operation by operation as PyTorch rounds it.
+/// A ramp between two scales in single precision, rounded after each operation as in PyTorch.
 float single_precision_ramp(const json& config, std::size_t pair) {
   const json& rope = config["rope_parameters"];
   const auto number = [&](const char* key) { return rope[key].get<float>(); };
@@ -384,7 +384,7 @@ json any_value() {
   }
 }
 
-/// All places in a config, as pointers.
+/// All JSON pointers into a config.
 void collect(const json& value, const json::json_pointer& at, std::vector<json::json_pointer>& places) {
   places.push_back(at);
   if (value.is_object()) {

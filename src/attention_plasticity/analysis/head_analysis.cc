@@ -24,7 +24,7 @@
 namespace attention_plasticity {
 namespace {
 
-// Rows without an example are examples of their own. Captured ids lie below 2^63, so these meet none of them.
+// A row without an example becomes an example of its own. Captured ids are below 2^63, so these ids are distinct.
 constexpr std::uint64_t first_own_query_example = std::uint64_t{1} << 63;
 constexpr std::uint64_t first_own_key_example = first_own_query_example + (std::uint64_t{1} << 62);
 
@@ -97,7 +97,7 @@ std::vector<double> reflect(std::vector<double> x, const Householder& reflection
   return x;
 }
 
-// Exact, though it may pass 2^64.
+// An exact integer, which may exceed 2^64.
 GeneratorSeed head_seed(std::uint64_t seed, const HeadId& head) {
   const auto layer = static_cast<GeneratorSeed>(head.layer);
   const auto q_head = static_cast<GeneratorSeed>(head.q_head);
@@ -158,7 +158,7 @@ ExactSettings exact_settings(const AnalysisOptions& options, const Rotation& rot
   return {rotation, options.vectors, options.sliding_window_unit, options.num_triples, options.empirical_queries};
 }
 
-// Files of one run must fit each other.
+// Queries, keys and rotation must come from the same model.
 void check_widths(const HeadId& head, std::size_t queries, std::size_t keys, const Rotation* rotation) {
   if (queries != keys) {
     throw Error(ErrorKind::input,
@@ -167,8 +167,8 @@ void check_widths(const HeadId& head, std::size_t queries, std::size_t keys, con
                             queries, keys, head.layer, head.q_head, head.k_head));
   }
   if (rotation != nullptr && rotation->dim() > queries) {
-    throw Error(ErrorKind::input, fmt::format("the rotation has {} components, but the vectors have {}; the file "
-                                              "must come from the model that the rotation is of",
+    throw Error(ErrorKind::input, fmt::format("the rotation has {} components, but the vectors have {}; both must be "
+                                              "of the same model",
                                               rotation->dim(), queries));
   }
 }

@@ -1,4 +1,4 @@
-// Truths that need no reference: what plasticity must be where the answer is known.
+// Properties that need no reference: cases in which the plasticity is known.
 
 #include "attention_plasticity/analysis/head_analysis.h"
 
@@ -152,9 +152,9 @@ TEST(FullMethod, DoesNotChangeWhenQueriesAndKeysAreRotatedTogether) {
       for (const auto& [a, b, angle] : {std::tuple{0, 1, 0.7}, std::tuple{1, 3, -1.9}, std::tuple{2, 0, 2.4}}) {
         float& x = rows->vectors[i * 4 + static_cast<std::size_t>(a)];
         float& y = rows->vectors[i * 4 + static_cast<std::size_t>(b)];
-        const double turned = std::cos(angle) * x - std::sin(angle) * y;
+        const double rotated = std::cos(angle) * x - std::sin(angle) * y;
         y = static_cast<float>(std::sin(angle) * x + std::cos(angle) * y);
-        x = static_cast<float>(turned);
+        x = static_cast<float>(rotated);
       }
     }
   }
@@ -235,8 +235,8 @@ TEST(HeadAnalysis, HasNoErrorWithFewerThanThreeExamples) {
   EXPECT_TRUE(std::isnan(result.plasticity_error));
 }
 
-// The jackknife promises what a new sample of documents would do: its error over many samples is the spread of the
-// value, within the accuracy of either.
+// The jackknife error estimates the spread of the value over new samples of documents. Averaged over many samples, it
+// must agree with that spread within the accuracy of either.
 TEST(HeadAnalysis, ErrorIsSpreadOverSamplesOfDocuments) {
   constexpr int samples = 120;
   std::vector<double> values, errors;
@@ -276,7 +276,7 @@ TEST(HeadAnalysis, WorksOnOneRowOneComponentAndOneBucket) {
   EXPECT_TRUE(result.times.empty());
 }
 
-// Bucket 0 has triples but no cells; 7 has cells but no triples, since its one query sees no two keys of its example.
+// Bucket 0 has triples but no cells; 7 has cells but no triples, since its queries see no keys of their example.
 TEST(HeadAnalysis, JoinsPooledAndExactFiguresOfQueryBuckets) {
   HeadRows queries = some_queries(4, 1);
   const HeadRows keys = some_keys(4, 2);

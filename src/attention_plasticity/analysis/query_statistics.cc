@@ -16,7 +16,7 @@
 namespace attention_plasticity {
 namespace {
 
-// Less their mean. Equal values become exactly 0.
+// Subtracts the mean. Equal values become exactly 0.
 void centre(std::span<double> values) {
   const auto n = static_cast<double>(values.size());
   const double first = values[0];
@@ -30,7 +30,7 @@ double mean_magnitude(std::span<const double> values) {
          static_cast<double>(values.size());
 }
 
-// log2(t + 1). Most positions are whole numbers that come up again and again.
+// log2(t + 1) of each position. Most positions are small whole numbers that occur many times, so their values are kept.
 std::vector<double> log_positions(std::span<const double> position) {
   std::vector<double> known(4096, -1.0);
   std::vector<double> result(position.size());
@@ -45,7 +45,7 @@ std::vector<double> log_positions(std::span<const double> position) {
   return result;
 }
 
-// From powers of values less their mean; KS p is left at 1.
+// Skewness and kurtosis from sums of powers of x - mean; KS p stays 1.
 Normality normality(const PowerSums& sums) {
   const Shape shape = shape_of(sums);
   return {shape.skewness, shape.excess_kurtosis, 1.0};
@@ -53,7 +53,7 @@ Normality normality(const PowerSums& sums) {
 
 double deviation(const PowerSums& sums) { return std::sqrt(sums.squares() / static_cast<double>(sums.count - 1)); }
 
-// Of values that have been coded less some mean; `exact` gives them less their own.
+// The KS p of values x. `codes` encode x - m for some m near the mean; exact(row) is x - mean.
 template <class Exact>
 double ks_p(KolmogorovBins& bins, std::span<const std::uint16_t> codes, double codes_per_unit, const PowerSums& sums,
             const Exact& exact) {

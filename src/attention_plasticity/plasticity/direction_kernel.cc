@@ -12,7 +12,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
 
-// The sum of of_vector(c) over the whole vectors of a row, and of_value(c) over the components behind them.
+// The sum of of_vector(c) over the whole vectors of a row, plus of_value(c) over the remaining components.
 template <class OfVector, class OfValue>
 HWY_INLINE double sum_row(std::size_t width, const OfVector& of_vector, const OfValue& of_value) {
   const D d;

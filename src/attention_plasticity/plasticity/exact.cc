@@ -18,7 +18,7 @@
 namespace attention_plasticity {
 namespace {
 
-// Triples handled together: the products with all queries stay in the cache.
+// Number of triples handled together: their products with all queries stay in the cache.
 constexpr std::size_t block_size = 256;
 
 // The largest number of tokens that a vector is rotated by, in either direction.
@@ -39,7 +39,7 @@ class UnrotatedFrame {
         table_(settings.rotation, last_position(queries, keys)),
         other_key_(keys.width) {}
 
-  // q̃ of a query.
+  // Writes q̃ of a query.
   void query(std::size_t row, std::span<double> out) const {
     if (settings_.vectors == Vectors::post) {
       table_.rotate(queries_.row(row), -queries_.position[row], out);
@@ -49,7 +49,7 @@ class UnrotatedFrame {
     }
   }
 
-  // u = R(-t)(k_a - k_b) of each triple, the keys as they stand at their positions, for a query at t.
+  // u = R(-t)(k_a - k_b) of each triple, where t is the position of the query and the keys are rotated to theirs.
   Matrix key_differences(std::span<const Triple> triples) {
     Matrix u(triples.size(), keys_.width);
     if (settings_.vectors == Vectors::post) {
@@ -90,7 +90,7 @@ Matrix unrotated_queries(const UnrotatedFrame& frame, std::span<const std::size_
   return rows;
 }
 
-// The model-free plasticity of a direction along which so many of n queries win, without a bias of their number.
+// The model-free plasticity of a direction along which `wins` of n queries win; n / (n - 1) removes the bias.
 double counted_plasticity(double wins, std::size_t queries) {
   const auto n = static_cast<double>(queries);
   return 4 * (wins / n) * (1 - wins / n) * n / (n - 1);
@@ -237,7 +237,7 @@ class Measurement {
   std::vector<Triple> triples_;
   QueryBuckets by_query_bucket_;
   GroupedScatter scatter_;
-  WinCounter counter_;  // of the queries of the model-free check
+  WinCounter counter_;  // holds the queries of the model-free check
 
   TripleMeans all_;
   std::map<std::pair<int, int>, TripleMeans> by_distance_;

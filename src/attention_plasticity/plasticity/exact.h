@@ -13,11 +13,11 @@
 
 namespace attention_plasticity {
 
-/// Triples by distance: bin b holds the distances with floor(log2(1 + distance)) = b.
+/// The triples of one pair of distance bins. The bin of a distance is floor(log2(1 + distance in tokens)).
 struct DistanceBin {
-  int near_bin;  ///< of the nearer key
-  int far_bin;   ///< of the farther one
-  double plasticity;
+  int near_bin;       ///< bin of the nearer key
+  int far_bin;        ///< bin of the farther key
+  double plasticity;  ///< means over the triples, as in ExactPlasticity
   double logit_fixed;
   double logit_spread;
   std::size_t n_triples;
@@ -31,29 +31,31 @@ struct ExactTime {
   std::size_t n_triples;  ///< >= 1
 };
 
-/// Position-exact plasticity of a head. Figures that do not exist are NaN.
+/// Position-exact plasticity of a head. A figure that does not exist is NaN.
 struct ExactPlasticity {
-  double overall = std::numeric_limits<double>::quiet_NaN();       ///< mean over the triples
-  double empirical = std::numeric_limits<double>::quiet_NaN();     ///< the same, counted over queries, not modelled
-  double logit_fixed = std::numeric_limits<double>::quiet_NaN();   ///< mean |m|/√d: what is settled beforehand
-  double logit_spread = std::numeric_limits<double>::quiet_NaN();  ///< mean √v/√d: what the query adds
+  double overall = std::numeric_limits<double>::quiet_NaN();    ///< mean over the triples
+  double empirical = std::numeric_limits<double>::quiet_NaN();  ///< the same, counted over queries instead of modelled
+  double logit_fixed =
+      std::numeric_limits<double>::quiet_NaN();  ///< mean |m|/√d: the part of the logit difference that is fixed
+  double logit_spread = std::numeric_limits<double>::quiet_NaN();  ///< mean √v/√d: the part that varies with the query
   std::size_t n_triples = 0;
   std::vector<DistanceBin> distances;  ///< by (near_bin, far_bin)
   std::vector<ExactTime> times;        ///< by query bucket, those with triples
-  std::vector<double> without_group;   ///< `overall` with one jackknife group left out, for each group
+  std::vector<double> without_group;   ///< `overall` without each jackknife group; NaN where nothing is left
 };
 
-/// What the measure takes beside the rows.
+/// How position-exact plasticity is measured.
 struct ExactSettings {
   Rotation rotation;
   Vectors vectors = Vectors::post;
   WindowUnit window_unit = WindowUnit::tokens;
   std::size_t num_triples = 4096;
-  std::size_t empirical_queries = 1024;  ///< 0: `empirical` stays empty
+  std::size_t empirical_queries = 1024;  ///< 0: `empirical` is NaN
 };
 
-/// Follows the rotation of a rotary embedding exactly: with q̃ = R(-t) q ~ N(mu, Sigma) over all queries, a query at t
-/// and keys a, b have u = R(-t)(k_a - k_b), and the first key wins with probability Phi(u·mu / √(uᵀ Sigma u)).
+/// Plasticity that follows the rotation of a rotary embedding exactly: with q̃ = R(-t) q ~ N(mu, Sigma) over all
+/// queries, a query at t and keys a, b have u = R(-t)(k_a - k_b), and the first key wins with probability Phi(u·mu /
+/// √(uᵀ Sigma u)).
 ///
 /// Queries captured before rotation are q̃ already, and their keys are rotated to their positions. With fewer than two
 /// queries nothing is measured. Without group g, mu and Sigma come from the other queries and the means run over their

@@ -55,7 +55,7 @@ ExactPlasticity measure(const HeadRows& queries, const HeadRows& keys, const Exa
   return measure_exact_plasticity(queries, keys, how, {}, NumpyGenerator(5));
 }
 
-// The definition in plain loops, with the queries outside `left_out` only.
+// The definition in plain loops, for the queries that a predicate selects.
 struct Plain {
   std::vector<std::vector<double>> unrotated;
   std::vector<std::vector<double>> directions;
@@ -85,7 +85,7 @@ struct Plain {
     return sum;
   }
 
-  // Mean and variance of u·q̃ over the queries that `counts` names.
+  // Mean and variance of u·q̃ over the queries for which `counts` is true.
   template <typename Counts>
   std::pair<double, double> moments(const std::vector<double>& u, Counts counts) const {
     std::vector<double> values;
@@ -361,7 +361,7 @@ TEST(ExactPlasticity, HasNoValueWithoutAGroupThatLeavesTooFewQueries) {
   EXPECT_FALSE(std::isnan(exact.without_group[1]));
 }
 
-// Documents shift the queries of a head together, so rows of one document are no independent draws.
+// Documents shift the queries of a head together, so rows of one document are not independent draws.
 TEST(ExactPlasticity, HasAnErrorThatCoversTheMean) {
   constexpr int dumps = 100;
   constexpr std::size_t examples = 20;

@@ -9,7 +9,7 @@
 namespace attention_plasticity {
 namespace {
 
-// Moments of some queries along many directions: count, means, sums of squares around them.
+// Moments of some queries along many directions: their count, means, and sums of squares around the means.
 struct AlongDirections {
   double count;
   const double* mean;
@@ -118,7 +118,7 @@ ProjectedMoments GroupedScatter::Projection::moments(LeftOut left_out) const {
   merge_moments({before_.count[first], before_.mean.row(first).data(), before_.squares.row(first).data()},
                 {behind_.count[rest], behind_.mean.row(rest).data(), behind_.squares.row(rest).data()}, directions,
                 moments.mean.data(), moments.variance.data());
-  // A quadratic form may fall below 0 by rounding where the queries have no spread along its direction.
+  // Rounding may make a quadratic form negative where the queries have no spread along its direction.
   const double n = before_.count[first] + behind_.count[rest];
   for (double& v : moments.variance) v = std::max(0.0, n > 1 ? v / (n - 1) : v);
   return moments;

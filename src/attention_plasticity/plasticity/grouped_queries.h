@@ -11,7 +11,7 @@
 
 namespace attention_plasticity {
 
-/// The jackknife group that a figure is computed without; none: all queries count.
+/// The jackknife group that is left out; none: all queries count.
 using LeftOut = std::optional<std::size_t>;
 
 /// Rows split into groups: entry g lists the rows of group g.
@@ -22,7 +22,7 @@ GroupedRows split_rows(std::span<const std::size_t> rows, std::span<const std::s
 /// The same for the rows 0 .. rows - 1.
 GroupedRows split_rows(std::size_t rows, std::span<const std::size_t> group_of, std::size_t groups);
 
-/// How many queries there are and where, with any one group left out.
+/// Number and mean position of queries, with any one group left out.
 class GroupedPositions {
  public:
   GroupedPositions(std::span<const double> position, const GroupedRows& rows);
@@ -42,28 +42,28 @@ struct ProjectedMoments {
   std::vector<double> variance;  ///< n - 1 in the denominator, never negative; 0 for a single query
 };
 
-/// Writes the components of a query.
+/// Writes the components of query `row` to `out`.
 using QueryRow = std::function<void(std::size_t row, std::span<double> out)>;
 
-/// Means and covariances of queries as they show along given directions, with any one group left out.
+/// Means and variances of queries along given directions, with any one group left out.
 ///
-/// Each group g keeps its count, its mean and its scatter S_g = sum (q - mean_g)(q - mean_g)ᵀ. Along a direction w it
-/// has the mean w·mean_g and the sum of squares wᵀ S_g w, and the groups are merged for each w: those before and those
-/// behind the one that is left out, so that nothing is subtracted. Leaving out each of G groups costs one evaluation of
-/// G quadratic forms rather than G covariances.
+/// Each group g keeps its count, its mean and its scatter S_g = sum (q - mean_g)(q - mean_g)ᵀ. Along a direction w, the
+/// group has the mean w·mean_g and the sum of squares wᵀ S_g w. For each w, the groups before and the groups after the
+/// left-out one are merged, so nothing is subtracted. Leaving out each of G groups in turn costs one evaluation of G
+/// quadratic forms instead of G covariances.
 class GroupedScatter {
  public:
   GroupedScatter(std::size_t width, const GroupedRows& rows, const QueryRow& query);
 
-  /// A set of directions seen by every group.
+  /// Moments of every group along a set of directions.
   class Projection {
    public:
-    /// At least one query must be left.
+    /// Moments of all queries but those of `left_out`, of which there must be at least one.
     ProjectedMoments moments(LeftOut left_out = {}) const;
 
    private:
     friend class GroupedScatter;
-    // Moments of the first, or the last, so many groups.
+    // Row i holds the moments of the groups before i (before_), or from i on (behind_).
     struct Merged {
       std::vector<double> count;
       Matrix mean;

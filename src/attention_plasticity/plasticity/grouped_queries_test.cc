@@ -49,7 +49,7 @@ std::vector<std::size_t> all_but(const GroupedRows& groups, LeftOut left_out) {
   return rows;
 }
 
-// Groups without rows, of one row, fewer rows than components, and more than a block of them.
+// Groups without rows, with one row, with fewer rows than components, and with more than a block of rows.
 class GroupedScatterSizes : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(GroupedScatterSizes, AgreeWithNaiveMomentsWithoutAnyGroup) {

@@ -7,7 +7,7 @@ namespace attention_plasticity {
 
 KeyBuckets group_by_bucket(const HeadRows& keys) {
   KeyBuckets buckets;
-  // Neighbours are mostly of one bucket.
+  // Consecutive rows are mostly of one bucket, which is then not looked up again.
   KeyBucket* of_last = nullptr;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i == 0 || keys.bucket[i] != keys.bucket[i - 1]) {

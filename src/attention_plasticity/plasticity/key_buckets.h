@@ -11,18 +11,20 @@
 
 namespace attention_plasticity {
 
-/// The keys of a head by bucket, in ascending order.
+/// The keys of one bucket.
 struct KeyBucket {
   std::vector<std::size_t> rows;  ///< in row order, never empty
-  double last_position;           ///< the largest of them
+  double last_position;           ///< largest position among them, in tokens
 };
+/// The keys of a head by bucket.
 using KeyBuckets = std::map<std::int64_t, KeyBucket>;
 
 KeyBuckets group_by_bucket(const HeadRows& keys);
 
-/// The key buckets whose keys the queries of `query_bucket`, at mean position `mean_position`, compare: the earlier
-/// ones, as far back as a sliding window reaches. In tokens, the bucket before is always one of them, and every one
-/// whose last key lies after mean_position - window; in buckets, the last max(1, floor(window)) of them.
+/// The key buckets that the queries of `query_bucket` see, ascending: all earlier buckets, or with a sliding window
+/// those within it. A window in tokens contains the bucket just before, and every bucket whose last key lies after
+/// mean_position - window, where `mean_position` is that of the queries. A window in buckets contains the last
+/// max(1, floor(window)) buckets.
 std::vector<std::int64_t> visible_key_buckets(const KeyBuckets& keys, std::int64_t query_bucket, double mean_position,
                                               std::optional<double> window, WindowUnit unit);
 

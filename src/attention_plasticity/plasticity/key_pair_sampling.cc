@@ -22,7 +22,8 @@ std::int64_t total_length(std::span<const std::int64_t> lengths) {
   return total;
 }
 
-// Each length over the total before summing: that rounding decides which example a draw falls in.
+// Lengths are divided by the total before they are summed, as in the reference: rounding decides which example a draw
+// falls in.
 std::vector<double> example_distribution(std::span<const std::int64_t> lengths) {
   const auto total = static_cast<double>(total_length(lengths));
   if (!std::ranges::any_of(lengths, [](std::int64_t length) { return length >= 2; })) {
@@ -34,7 +35,7 @@ std::vector<double> example_distribution(std::span<const std::int64_t> lengths) 
   return cumulative_distribution(probabilities);
 }
 
-// max(1, floor(max_relative_distance * length)), held to the example so that it fits an integer.
+// max(1, floor(max_relative_distance * length)), at most `length` so that it fits an integer.
 std::int64_t reach(std::int64_t length, double max_relative_distance) {
   const double tokens = std::floor(max_relative_distance * static_cast<double>(length));
   if (tokens < 1) return 1;
@@ -62,7 +63,7 @@ std::vector<SampledKeyPair> sample_key_pairs(std::span<const std::int64_t> lengt
     const std::int64_t distance = reach(length, max_relative_distance);
     const std::int64_t left = anchor - std::min(anchor, distance);
     const std::int64_t right = anchor + std::min(length - 1 - anchor, distance);
-    // right - left counts the window without the anchor; from the anchor on, its neighbours lie one further.
+    // right - left is the number of positions in the window without the anchor. Those from the anchor on shift by one.
     auto neighbour = left + static_cast<std::int64_t>(generator.integers(static_cast<std::uint64_t>(right - left)));
     if (neighbour >= anchor) ++neighbour;
 

@@ -18,14 +18,14 @@ struct SampledKeyPair {
   bool operator==(const SampledKeyPair&) const = default;
 };
 
-/// Pairs of nearby positions, spread evenly over all positions of examples of `lengths` tokens: the reference
-/// `sample_key_pairs(lengths, num_pairs, max_rel_dist, rng)`, draw for draw.
+/// Pairs of nearby positions in examples of `lengths` tokens; every position is equally likely as anchor. The same
+/// draws as the reference `sample_key_pairs(lengths, num_pairs, max_rel_dist, rng)` in Python.
 ///
-/// For each pair: example b with probability L_b / sum(L), drawn again while L_b < 2; anchor i uniform on 0..L_b-1;
+/// For each pair: example b with probability L_b / sum(L), redrawn while L_b < 2; anchor i uniform on 0..L_b-1;
 /// neighbour j != i uniform on |i - j| <= max(1, floor(max_relative_distance * L_b)); (i, j) or (j, i) with equal odds.
 ///
-/// Throws Error(usage), whatever `num_pairs`, when no length reaches 2 (no lengths at all included), a length is
-/// negative, their sum passes 2^63 - 1, or `max_relative_distance` is not finite.
+/// Throws Error(usage), also for 0 pairs, when no length is 2 or more, a length is negative, the sum of lengths exceeds
+/// 2^63 - 1, or `max_relative_distance` is not finite.
 std::vector<SampledKeyPair> sample_key_pairs(std::span<const std::int64_t> lengths, std::size_t num_pairs,
                                              double max_relative_distance, NumpyGenerator& generator);
 

@@ -38,7 +38,7 @@ std::vector<std::int64_t> integers_of(const std::string& text) {
   return {std::istream_iterator<std::int64_t>(in), {}};
 }
 
-// By the file's column `case`.
+// The rows of the golden file by its column `case`.
 std::map<int, GoldenCase> golden_cases() {
   std::ifstream file(AP_SOURCE_DIR "/tests/golden/sample_key_pairs.csv");
   std::map<int, GoldenCase> cases;

@@ -13,7 +13,7 @@ BucketPairSampler::BucketPairSampler(const HeadRows& keys, const KeyBuckets& buc
     std::vector<std::size_t>* rows_of_last = nullptr;
     std::uint64_t last = 0;
     for (const std::size_t row : of_bucket.rows) {
-      // Keys of an example mostly stand together.
+      // Consecutive keys are mostly of one example, which is then not looked up again.
       if (rows_of_last == nullptr || keys.example[row] != last) {
         last = keys.example[row];
         const auto [at, is_new] = place.try_emplace(last, by_example.size());
@@ -22,23 +22,23 @@ BucketPairSampler::BucketPairSampler(const HeadRows& keys, const KeyBuckets& buc
       }
       rows_of_last->push_back(row);
     }
-    Groups groups;
+    PairedExamples examples;
     for (const auto& rows : by_example) {
-      if (rows.size() >= 2) groups.add(rows);
+      if (rows.size() >= 2) examples.add(rows);
     }
-    groups.index();
-    groups_.emplace(bucket, std::move(groups));
+    examples.index();
+    by_bucket_.emplace(bucket, std::move(examples));
   }
 }
 
-void BucketPairSampler::Groups::add(std::span<const std::size_t> rows) {
+void BucketPairSampler::PairedExamples::add(std::span<const std::size_t> rows) {
   rows_.insert(rows_.end(), rows.begin(), rows.end());
   rows_up_to_.push_back(rows_.size());
   pairs_up_to_.push_back(pairs() + std::uint64_t{rows.size()} * (rows.size() - 1) / 2);
 }
 
-// A few places for each example, so that few steps lead from one to the example looked for.
-void BucketPairSampler::Groups::index() {
+// About four entries for each example, so that a search takes few steps.
+void BucketPairSampler::PairedExamples::index() {
   while (pairs() >> shift_ > 4 * pairs_up_to_.size()) ++shift_;
   std::size_t example = 0;
   for (std::uint64_t pair = 0; pair < pairs(); pair += std::uint64_t{1} << shift_) {
@@ -47,20 +47,20 @@ void BucketPairSampler::Groups::index() {
   }
 }
 
-std::span<const std::size_t> BucketPairSampler::Groups::rows_of_pair(std::uint64_t pair) const {
+std::span<const std::size_t> BucketPairSampler::PairedExamples::rows_of_pair(std::uint64_t pair) const {
   std::size_t example = example_[static_cast<std::size_t>(pair >> shift_)];
   while (pairs_up_to_[example] <= pair) ++example;
   return std::span(rows_).subspan(rows_up_to_[example], rows_up_to_[example + 1] - rows_up_to_[example]);
 }
 
 std::vector<KeyPair> BucketPairSampler::draw(std::int64_t bucket, std::size_t most, NumpyGenerator& generator) const {
-  const auto found = groups_.find(bucket);
-  if (found == groups_.end() || found->second.pairs() == 0) return {};
-  const Groups& groups = found->second;
-  const std::uint64_t total = groups.pairs();
+  const auto found = by_bucket_.find(bucket);
+  if (found == by_bucket_.end() || found->second.pairs() == 0) return {};
+  const PairedExamples& examples = found->second;
+  const std::uint64_t total = examples.pairs();
   std::vector<KeyPair> pairs(static_cast<std::size_t>(std::min<std::uint64_t>(most, total)));
   for (KeyPair& pair : pairs) {
-    const std::span<const std::size_t> rows = groups.rows_of_pair(generator.integers(total));
+    const std::span<const std::size_t> rows = examples.rows_of_pair(generator.integers(total));
     const auto [first, second] = generator.choose_two(rows.size());
     pair = {rows[first], rows[second]};
   }
@@ -96,7 +96,7 @@ std::vector<std::size_t> LocalPairSampler::neighbours(std::size_t anchor) const 
   const double at = keys_.position[anchor];
   const auto position = [&](std::size_t row) { return keys_.position[row]; };
   std::vector<std::size_t> near;
-  // Both differences are taken as they stand in the definition, |position - at| <= reach: `at - reach` rounds.
+  // Both comparisons are written as in the definition, |position - at| <= reach, since `at - reach` would round.
   auto row =
       std::ranges::partition_point(example.rows, [&](std::size_t r) { return at - position(r) > example.reach; });
   for (; row != example.rows.end() && position(*row) - at <= example.reach; ++row) {

@@ -13,7 +13,7 @@
 
 namespace attention_plasticity {
 
-/// Two rows of the keys, of one example.
+/// Two key rows of one example.
 struct KeyPair {
   std::size_t first;
   std::size_t second;
@@ -28,29 +28,30 @@ class BucketPairSampler {
   std::vector<KeyPair> draw(std::int64_t bucket, std::size_t most, NumpyGenerator& generator) const;
 
  private:
-  // The examples of a bucket that have two keys or more there, in order of first appearance.
-  class Groups {
+  // The examples with two keys or more in a bucket, in order of first appearance.
+  class PairedExamples {
    public:
     void add(std::span<const std::size_t> rows);
-    /// Once all are added.
+    /// To be called once, after the last add().
     void index();
     std::uint64_t pairs() const { return pairs_up_to_.empty() ? 0 : pairs_up_to_.back(); }
-    /// The keys of the example that the pair of that number is of.
+    /// The keys of the example that holds pair number `pair`, counting pairs example by example.
     std::span<const std::size_t> rows_of_pair(std::uint64_t pair) const;
 
    private:
     std::vector<std::size_t> rows_;           // example after example
     std::vector<std::size_t> rows_up_to_{0};  // cumulative number of keys, from 0 on
     std::vector<std::uint64_t> pairs_up_to_;  // cumulative number of pairs
-    std::vector<std::size_t> example_;        // that of pair i << shift_: where to look from
+    std::vector<std::size_t> example_;        // entry i: the example of pair i << shift_, where a search starts
     unsigned shift_ = 0;
   };
-  std::map<std::int64_t, Groups> groups_;
+  std::map<std::int64_t, PairedExamples> by_bucket_;
 };
 
-/// An anchor uniform over the keys of a bucket, a neighbour uniform over the captured keys of the same example at most
-/// Delta = max(1, floor(max_relative_distance L)) tokens away and not in a later bucket, in random order. L is one more
-/// than the example's largest captured position.
+/// Pairs of an anchor and a neighbour, in random order. The anchor is uniform over the keys of a bucket that have a
+/// neighbour. The neighbour is uniform over the captured keys of the same example that are at most
+/// Delta = max(1, floor(max_relative_distance L)) tokens away and not in a later bucket, where L is one more than the
+/// example's largest captured position.
 class LocalPairSampler {
  public:
   LocalPairSampler(const HeadRows& queries, const HeadRows& keys, const KeyBuckets& buckets,

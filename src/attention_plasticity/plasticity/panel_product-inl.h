@@ -1,5 +1,5 @@
-// The product that kernels of many directions share: four rows, kept as a panel, with a tile of directions. Included
-// once for each target, so there is no ordinary include guard.
+// The product of four rows, stored as a panel, with a tile of directions: the inner loop that several kernels share.
+// Highway includes this file once for each target, so it has no ordinary include guard.
 
 #include <cstddef>
 
@@ -17,7 +17,7 @@ namespace attention_plasticity {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows of a panel, and vectors of a tile: the sums of their products just fill the registers.
+// Rows of a panel and vectors of a tile, chosen so that the sums of their products fill the registers.
 constexpr std::size_t panel_rows = 4;
 constexpr std::size_t tile_vectors = HWY_TARGET <= HWY_AVX3 ? 4 : HWY_TARGET == HWY_AVX2 ? 3 : 2;
 
@@ -26,7 +26,7 @@ using TileTag = hn::ScalableTag<T>;
 template <class T>
 using TileVector = hn::Vec<TileTag<T>>;
 
-// Directions of a tile.
+// Number of directions in a tile.
 template <class T>
 HWY_INLINE std::size_t tile_size() {
   return tile_vectors * hn::Lanes(TileTag<T>());

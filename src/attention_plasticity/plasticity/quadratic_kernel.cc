@@ -16,7 +16,7 @@ namespace HWY_NAMESPACE {
 using D = TileTag<double>;
 using V = TileVector<double>;
 
-// wᵀ S w for a tile of directions, and the panel behind those of S.
+// Computes wᵀ S w for a tile of directions. Returns the address after the panels of S.
 HWY_NOINLINE const double* square_tile(const double* HWY_RESTRICT panel, const double* HWY_RESTRICT w,
                                        std::size_t width, double* HWY_RESTRICT out) {
   const D d;
@@ -38,7 +38,7 @@ HWY_NOINLINE const double* square_tile(const double* HWY_RESTRICT panel, const d
   return panel;
 }
 
-// The sum of (x·w)² over `rows` rows x for a tile of directions, and the panel behind them.
+// Computes the sum of (x·w)² over `rows` rows x for a tile of directions. Returns the address after their panels.
 HWY_NOINLINE const double* sum_square_tile(const double* HWY_RESTRICT panel, const double* HWY_RESTRICT w,
                                            std::size_t width, std::size_t rows, double* HWY_RESTRICT out) {
   const D d;
@@ -56,7 +56,7 @@ HWY_NOINLINE const double* sum_square_tile(const double* HWY_RESTRICT panel, con
   return panel;
 }
 
-// w·mean for a tile of directions and four means.
+// Computes w·mean for a tile of directions and four means.
 HWY_NOINLINE void mean_tile(const double* HWY_RESTRICT panel, const double* HWY_RESTRICT w, std::size_t width,
                             double* HWY_RESTRICT out) {
   const D d;
@@ -72,7 +72,7 @@ void evaluate_forms(std::size_t width, std::span<const std::optional<std::size_t
                     const double* panels, const Matrix& directions, Matrix& means, Matrix& squares) {
   const std::size_t groups = rows.size();
   const std::size_t tile = tile_size<double>();
-  // Rows of zeros behind the last component: a panel has four rows even where the matrix has none left.
+  // Padded with zeros: the last panel has four rows even where the matrix has fewer left.
   const std::size_t padded_width = (width + panel_rows - 1) / panel_rows * panel_rows;
   const auto w = hwy::AllocateAligned<double>(padded_width * tile);
   const auto out = hwy::AllocateAligned<double>(panel_rows * tile);
@@ -122,7 +122,7 @@ void QuadraticForms::add_mean(std::span<const double> mean) {
 
 double* QuadraticForms::add_panels(std::size_t values) {
   const std::size_t at = panels_.size();
-  // Groups are about as large as each other.
+  // Groups are about equally large.
   if (panels_.capacity() < at + values) panels_.reserve(std::max(expected_groups_ * values, 2 * at + values));
   panels_.resize(at + values);
   return panels_.data() + at;
@@ -150,7 +150,7 @@ void QuadraticForms::add(std::span<const double> mean, const double* scatter, st
     for (std::size_t row = a; row < end; ++row) {
       double* at = panel + (row - a);
       at[rows_of_panel * (row - a)] = scatter[row * stride + row];
-      // Both triangles count.
+      // Twice, for the lower triangle.
       for (std::size_t b = row + 1; b < width_; ++b) at[rows_of_panel * (b - a)] = 2 * scatter[row * stride + b];
     }
     panel += rows_of_panel * (width_ - a);

@@ -25,7 +25,7 @@ double square(const Matrix& s, std::span<const double> w) {
   return sum;
 }
 
-// Groups that keep a matrix and groups that keep rows, in turn.
+// Groups that keep a matrix and groups that keep rows, alternating.
 void expect_plain_values(std::size_t width, std::size_t groups, std::size_t directions) {
   NumpyGenerator generator(width);
   const std::size_t stride = width + 3;

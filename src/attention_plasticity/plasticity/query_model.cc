@@ -75,7 +75,7 @@ ProjectedMoments QueryModel::Pairs::diagonal_moments(const LineFit& fit, double 
   return moments;
 }
 
-// Component 0 on its line, and the ridge, beside the moments of the other components.
+// Adds component 0, which lies on its line, and the ridge to the moments of the other components.
 void QueryModel::Pairs::add_positional_component(ProjectedMoments& moments, const LineFit& fit,
                                                  double mean_position) const {
   const double mean0 = fit.intercept[0] + fit.slope[0] * mean_position;

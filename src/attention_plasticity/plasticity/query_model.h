@@ -33,7 +33,7 @@ constexpr double variance_floor = 1e-12;
 /// The fewest queries that the method can model: 2 where it needs a covariance, else 1.
 std::size_t fewest_queries(Method method);
 
-/// q ~ N(mu, Sigma) for the queries of one bucket, in the space where the first component follows position:
+/// The model q ~ N(mu, Sigma) of the queries of one bucket, in the space of a PositionFrame:
 ///
 ///   positional  component 0: its line at the bucket's mean position, with the residual variance of the whole head;
 ///               the others: the bucket's mean and covariance + 1e-12 I; no covariance between the two

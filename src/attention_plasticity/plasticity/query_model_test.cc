@@ -82,7 +82,7 @@ LineFit lines_of(const Matrix& x, const std::vector<double>& t) {
   return moments.finish();
 }
 
-// Of vectors that are in the space of the model already.
+// For vectors that are in the space of the model already.
 std::vector<double> plasticity_of(Method method, const Matrix& x, const std::vector<double>& t, const GroupedRows& rows,
                                   Matrix w) {
   const PositionFrame frame(x.cols());
@@ -127,7 +127,7 @@ TEST_P(QueryModelMethods, AgreeWithDefinitionWithoutAnyGroup) {
 
 INSTANTIATE_TEST_SUITE_P(All, QueryModelMethods, testing::Values(Method::positional, Method::full, Method::diagonal));
 
-// Equal keys: no direction at all.
+// Equal keys have no difference.
 TEST(QueryModel, TreatsEqualKeysAsTheMethodSays) {
   NumpyGenerator generator(4);
   const Matrix x = random_matrix(10, 2, generator);
@@ -139,7 +139,7 @@ TEST(QueryModel, TreatsEqualKeysAsTheMethodSays) {
   EXPECT_TRUE(std::isnan(plasticity_of(Method::diagonal, x, t, rows, zero)[0]));
 }
 
-// Queries without any spread across: only the ridge 1e-12 I is left there.
+// Queries without spread across the slope: only the ridge 1e-12 I remains there.
 TEST(QueryModel, RidgeKeepsPositionalVarianceAboveZero) {
   const std::vector<double> t{0, 1, 2, 3};
   Matrix x(4, 2);

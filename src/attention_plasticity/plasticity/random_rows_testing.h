@@ -8,7 +8,7 @@
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/random/numpy_generator.h"
 
-// Random material for tests.
+// Random data for tests.
 
 namespace attention_plasticity {
 
@@ -23,7 +23,8 @@ inline Matrix random_matrix(std::size_t rows, std::size_t cols, NumpyGenerator& 
   return matrix;
 }
 
-/// `per_example` rows of each example at different positions of 0..length-1, buckets of `bucket_size` tokens.
+/// `per_example` rows of each example (ids 100, 107, 114, ...) at different positions of 0..length-1, in buckets of
+/// `bucket_size` tokens, with standard normal components.
 inline HeadRows random_rows(std::size_t examples, std::size_t per_example, std::size_t length, std::size_t bucket_size,
                             std::size_t width, NumpyGenerator& generator) {
   HeadRows rows;

@@ -8,7 +8,7 @@
 namespace attention_plasticity {
 namespace {
 
-// As many rows as leave the block in the caches while all tiles of the sums pass over it.
+// Small enough that the block stays in the caches while all tiles of the sums are updated from it.
 constexpr std::size_t block_rows = 96;
 
 }  // namespace

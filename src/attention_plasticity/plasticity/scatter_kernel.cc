@@ -9,7 +9,8 @@ namespace attention_plasticity {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A tile of the sums is kept in registers: at least eight vectors, since the next addition to one waits for the last.
+// A tile of the sums is kept in registers. It has at least eight vectors, since an addition to one must wait for the
+// previous one.
 constexpr std::size_t tile_rows = HWY_TARGET <= HWY_AVX3 ? 8 : 4;
 constexpr std::size_t tile_vectors = HWY_TARGET <= HWY_AVX3 ? 1 : 2;
 
@@ -48,7 +49,7 @@ void add_products(const double* rows, std::size_t count, std::size_t stride, dou
 void centre(double* HWY_RESTRICT rows, std::size_t count, std::size_t stride, const double* HWY_RESTRICT origin,
             double* HWY_RESTRICT mean) {
   const D d;
-  constexpr std::size_t vectors = 2;  // 16 values at most, which a stride is a multiple of
+  constexpr std::size_t vectors = 2;  // at most 16 values, and a stride is a multiple of 16
   const std::size_t lanes = hn::Lanes(d);
   const V share = hn::Set(d, 1.0 / static_cast<double>(count));
   for (std::size_t c = 0; c < stride; c += vectors * lanes) {

@@ -64,7 +64,7 @@ TEST(ScatterSum, IsThatOfPlainLoopsForEveryWidth) {
   }
 }
 
-// Around whole blocks.
+// Numbers of rows around whole blocks.
 TEST(ScatterSum, IsThatOfPlainLoopsForEveryNumberOfRows) {
   for (const std::size_t rows : {1, 2, 95, 96, 97, 191, 192, 193, 500}) {
     NumpyGenerator generator(rows);
@@ -72,7 +72,7 @@ TEST(ScatterSum, IsThatOfPlainLoopsForEveryNumberOfRows) {
   }
 }
 
-// A plain sum of products, from which the mean's are taken away, has no digit left here.
+// Subtracting the products of means from a plain sum of products would leave no correct digit here.
 TEST(ScatterSum, KeepsDigitsFarFromZeroAndOfSmallComponents) {
   NumpyGenerator generator(3);
   Matrix rows = random_matrix(400, 12, generator);

@@ -15,9 +15,9 @@ namespace {
 // The keys of one example.
 struct ExampleKeys {
   std::vector<std::size_t> rows;    // in row order
-  std::vector<double> position;     // of each of them
-  std::vector<double> by_position;  // the same, ascending
-  bool ascending = false;           // whether the two are alike
+  std::vector<double> position;     // of each row
+  std::vector<double> by_position;  // `position`, sorted
+  bool ascending = false;           // whether `position` is sorted already
 };
 
 // Which keys each query sees.
@@ -30,7 +30,7 @@ class Sight {
     }
     ExampleKeys* example = nullptr;
     for (std::size_t row = 0; row < keys.size(); ++row) {
-      // Rows of an example mostly stand together.
+      // Consecutive rows are mostly of one example, which is then not looked up again.
       if (row == 0 || keys.example[row] != keys.example[row - 1]) example = &examples_[keys.example[row]];
       example->rows.push_back(row);
       example->position.push_back(keys.position[row]);
@@ -56,13 +56,13 @@ class Sight {
     return usable;
   }
 
-  // The query must see some.
+  // All keys of the query's example, which must have some.
   const ExampleKeys& keys_of(std::size_t query) const { return examples_.at(queries_.example[query]); }
 
-  // Whether position alone says what a query sees.
+  // Whether what a query sees depends on positions only, and not on buckets.
   bool is_by_position() const { return !buckets_back_; }
 
-  // Of ascending positions, those that the query sees: the index of the first one and of the one behind the last.
+  // The half-open range of indices of `ascending` positions that the query sees.
   std::pair<std::size_t, std::size_t> seen(std::size_t query, std::span<const double> ascending) const {
     const double t = queries_.position[query];
     const auto end = std::ranges::upper_bound(ascending, t);
@@ -94,9 +94,9 @@ class Sight {
   std::unordered_map<std::uint64_t, ExampleKeys> examples_;
 };
 
-// Draws keys near a query more often than those far away, by running sums of their weights. The sums are taken from
-// the left, key after key: that order is part of which key a random number means. A key that is not seen has no weight,
-// and changes no sum.
+// Draws one of the keys that a query sees, with weight 1/(1 + distance), by cumulative sums of the weights. The sums
+// are taken from left to right, since their rounding decides which key a random number selects. A key that is not seen
+// has weight 0 and changes no sum.
 class NearKeys {
  public:
   void set(const Sight& sight, std::size_t query, double query_position) {
@@ -141,7 +141,7 @@ class NearKeys {
   std::span<const std::size_t> rows_;
   std::vector<double> weight_;
   std::vector<double> sum_;
-  std::size_t last_ = 0;  // the last key that is seen
+  std::size_t last_ = 0;  // index of the last key that is seen
 };
 
 }  // namespace

@@ -9,18 +9,18 @@
 
 namespace attention_plasticity {
 
-/// A row of the queries and two different rows of the keys that it can see.
+/// A query row and two different key rows that it sees.
 struct Triple {
   std::size_t query;
   std::size_t first;
   std::size_t second;
 };
 
-/// `count` draws of a query, uniform over those that see two keys or more, and of two keys that it sees, one after the
-/// other with weight 1/(1 + distance). No triples when there is no such query.
+/// Draws `count` triples: a query, uniform over those that see two keys or more, then two of the keys that it sees, one
+/// after the other, with weight 1/(1 + distance in tokens). No triples when no query sees two keys.
 ///
-/// A query sees the keys of its example at its own position or before, and with a window of W tokens those less than W
-/// away; with a window of buckets, those of its own and the last max(1, floor(W)) buckets.
+/// A query sees the keys of its example that are not after it. With a window of W tokens they must be less than W
+/// tokens away; with a window of W buckets they must be in its own bucket or the max(1, floor(W)) buckets before.
 std::vector<Triple> draw_triples(const HeadRows& queries, const HeadRows& keys, WindowUnit window_unit,
                                  std::size_t count, NumpyGenerator& generator);
 

@@ -24,7 +24,7 @@ bool sees(const HeadRows& queries, const HeadRows& keys, WindowUnit unit, std::s
   return keys.bucket[k] >= queries.bucket[q] - std::max<std::int64_t>(1, static_cast<std::int64_t>(*queries.window));
 }
 
-// The definition, word for word, with no thought of time.
+// The definition, without regard to speed.
 std::vector<Rows> plain_triples(const HeadRows& queries, const HeadRows& keys, WindowUnit unit, std::size_t count,
                                 NumpyGenerator& generator) {
   const auto seen_by = [&](std::size_t q) {

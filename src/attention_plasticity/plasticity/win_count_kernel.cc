@@ -36,7 +36,7 @@ HWY_NOINLINE void list_doubtful(const V sums[panel_rows][tile_vectors], float bo
   }
 }
 
-// wins[i]: queries that certainly win along direction i of the tile; the uncertain ones are listed.
+// wins[i]: number of queries that certainly win along direction i of the tile. Uncertain ones go to `doubtful`.
 void count_tile(const float* panels, std::size_t queries, std::size_t width, const float* w, float bound, float* wins,
                 std::vector<std::size_t>& doubtful) {
   const D d;
@@ -77,9 +77,9 @@ constexpr std::size_t queries_of_panel = 4;
 
 double length(std::span<const double> x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
 
-// How far a product of two vectors of length 1 in single precision may lie from the exact one: each of `width` products
-// and sums rounds by 2^-24 of at most the sum of their absolute values, which is at most 1; rounding the components
-// themselves adds two more, and the rest is margin, also for the rounding in double that the result is compared with.
+// Bound of the error of a product of two unit vectors in single precision. Each of `width` products and sums rounds by
+// 2^-24 of at most the sum of absolute values, which is at most 1. Rounding the components adds two more such errors.
+// The rest is margin, which also covers the rounding in double.
 float error_bound(std::size_t width) { return static_cast<float>(width + 8) * 0x1p-24F; }
 
 // 1, 0 or, for a tie, 1/2.
@@ -128,7 +128,7 @@ std::vector<double> WinCounter::count(const Matrix& directions) const {
     for (const std::size_t entry : doubtful) {
       const std::size_t query = entry / tile;
       const std::size_t i = entry % tile;
-      // Panels and tiles are filled up with vectors that do not count.
+      // Skips the padding of panels and tiles.
       if (query >= moving_.size() || i >= count) continue;
       wins[first + i] += win(queries_.row(moving_[query]), directions.row(first + i));
     }

@@ -41,7 +41,7 @@ TEST(WinCounter, CountsAsPlainLoopsDoForEveryWidth) {
   }
 }
 
-// Whole numbers of a small range: many products are 0, and nearly all others would be doubtful a little further.
+// Small whole numbers: many products are exactly 0, and the others are close to the bound.
 RC_GTEST_PROP(WinCounter, CountsTiesAsHalf, ()) {
   const auto width = *rc::gen::inRange<std::size_t>(1, 5);
   const auto whole_numbers = [&](std::size_t rows) {

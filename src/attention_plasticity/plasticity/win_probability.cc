@@ -7,7 +7,7 @@
 namespace attention_plasticity {
 
 double plasticity_of_z(double z) {
-  // Only the smaller of the two probabilities needs the tail; the other is one less it, without cancellation.
+  // Only the smaller probability needs the accuracy of the tail; 1 minus it does not cancel.
   const double lesser = normal_cdf(-std::abs(z));
   return 4.0 * lesser * (1.0 - lesser);
 }

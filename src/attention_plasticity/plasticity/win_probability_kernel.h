@@ -4,8 +4,8 @@
 
 namespace attention_plasticity {
 
-/// plasticity(mean[i], variance[i]) for many pairs at once, within 1e-13 of the value down to 1e-300. The numbers are
-/// finite; `values` may be one of the other two.
+/// values[i] = plasticity(mean[i], variance[i]), with a relative error of at most 1e-13 for results down to 1e-300. The
+/// inputs must be finite; `values` may be one of them.
 void plasticity_of_pairs(std::span<const double> mean, std::span<const double> variance, std::span<double> values);
 
 }  // namespace attention_plasticity

@@ -32,7 +32,7 @@ TEST(PlasticityOfPairs, KeepsItsDigitsFarOut) {
   });
 }
 
-// Around whole vectors, where a scalar rest remains.
+// Lengths around whole vectors, with and without a scalar rest.
 TEST(PlasticityOfPairs, AgreesWithOnePairAtATime) {
   for (std::size_t n = 0; n <= 40; ++n) {
     std::vector<double> mean(n), variance(n);

@@ -29,7 +29,7 @@ std::vector<Golden> golden_values() {
   std::vector<Golden> values;
   while (std::getline(file, line)) {
     const std::size_t comma = line.find(',');
-    // strtod, unlike a stream, reads what is below the least double as 0.
+    // strtod, unlike a stream, reads numbers below the smallest double as 0.
     values.push_back({std::strtod(line.c_str(), nullptr), std::strtod(line.c_str() + comma + 1, nullptr)});
   }
   return values;

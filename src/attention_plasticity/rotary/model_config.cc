@@ -1,4 +1,4 @@
-// From a config.json to a RotationRules, as transformers 5 reads the spellings of today and before.
+// Reads RotationRules from a config.json as transformers 5 does, in current and older spellings.
 
 #include <fmt/format.h>
 
@@ -22,18 +22,18 @@ using nlohmann::json;
 constexpr std::string_view sliding_attention = "sliding_attention";
 constexpr std::string_view full_attention = "full_attention";
 
-/// A model's config and what its type adds to it.
+/// A model's config and the defaults of its type.
 struct Config {
   JsonFields fields;
   std::string model_type;
   ModelFamily family;
-  bool is_known;  ///< the family is not just the defaults of an unknown one
+  bool is_known;  ///< whether the model type is known; if not, `family` holds general defaults
 };
 
 Config config_of(const JsonFields& fields) {
   std::string type = fields.text("model_type").value_or("");
   const ModelFamily* const family = model_family_of(type);
-  // Without a family, the class defaults are not known: theta has to be said.
+  // The default theta of an unknown model type is unknown, so the config must have one.
   return {fields, std::move(type), family == nullptr ? ModelFamily{.theta = 0} : *family, family != nullptr};
 }
 
@@ -67,7 +67,7 @@ std::optional<std::size_t> head_dim_of(const Config& config) {
   return *hidden / *heads;
 }
 
-/// What attention each layer has: `layer_types`, or a pattern; nothing when the config does not say.
+/// The attention of each layer: `layer_types`, or a repeating pattern; none when the config has neither.
 struct LayerTypes {
   std::vector<std::string> names;
   bool repeats = false;
@@ -102,7 +102,7 @@ LayerTypes required_layer_types(const Config& config) {
   return std::move(*types);
 }
 
-/// The kind of an object; Phi-3 spells longrope "su" or "yarn".
+/// Reads the kind; Phi-3 spells longrope "su" or "yarn".
 void read_kind(const Config& config, const JsonFields& fields, RotaryKind& kind) {
   const std::optional<std::string> name = rope_type(fields);
   if (!name) return;
@@ -141,7 +141,7 @@ RotationRule rule_of(const Config& config, std::optional<double> theta, const st
     read_kind(config, object, parameters.kind);
     read_rotary_parameters(object, parameters);
   }
-  // At the top it wins over the one among the parameters, as in transformers.
+  // The top level overrides the parameters, as in transformers.
   if (const auto length = config.fields.number("original_max_position_embeddings")) parameters.original_length = length;
   rule.partial = partial_of(config, objects.empty() ? nullptr : &objects.front());
   rule.dim = config.fields.count("rotary_dim");
@@ -150,7 +150,7 @@ RotationRule rule_of(const Config& config, std::optional<double> theta, const st
   return rule;
 }
 
-/// A theta of the config, else of the family, where 0 is none.
+/// The theta under the first of `keys` that the config has, else `usual`; none if that is 0.
 std::optional<double> theta_of(const Config& config, std::initializer_list<std::string_view> keys, double usual) {
   for (const std::string_view key : keys) {
     const std::optional<double> theta = config.fields.number(key);
@@ -164,7 +164,7 @@ std::optional<double> theta_of(const Config& config) {
   return theta_of(config, {"rope_theta", "rotary_emb_base"}, config.family.theta);
 }
 
-/// Theta of layers with sliding attention, where they have one of their own.
+/// Theta of layers with sliding attention, if it differs from that of the others.
 std::optional<double> sliding_theta_of(const Config& config) {
   return theta_of(config, {"rope_local_base_freq"}, config.family.sliding_theta);
 }
@@ -199,13 +199,13 @@ void add_rules_per_layer_type(const Config& config, const JsonFields& parameters
     if (index == names.size()) {
       names.push_back(type);
       rules.list.emplace_back().refusal =
-          fmt::format("rope_parameters says nothing of layers of type {}", shown_json(json(type)));
+          fmt::format("rope_parameters has no entry for layers of type {}", shown_json(json(type)));
     }
     return index;
   });
 }
 
-/// One set of parameters, but for layers with sliding attention in models that treat them differently.
+/// One rule for all layers, and a second one for layers with sliding attention in models that treat them differently.
 void add_flat_rules(const Config& config, const std::vector<JsonFields>& objects, RotationRules& rules) {
   rules.list.push_back(rule_of(config, theta_of(config), objects));
   const std::optional<double> sliding_theta = sliding_theta_of(config);

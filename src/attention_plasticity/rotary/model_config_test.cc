@@ -44,7 +44,7 @@ LayerRotation layer_of(const json& config, int layer, std::size_t width, double 
   return model.value_or(ModelRotation::none()).layer(layer, width, largest_position);
 }
 
-/// What single precision makes of a ramp between two scales, operation by operation as PyTorch rounds it.
+/// A ramp between two scales in single precision, rounded after each operation as in PyTorch.
 float single_precision_ramp(const json& config, std::size_t pair) {
   const json& rope = config["rope_parameters"];
   const auto number = [&](const char* key) { return rope[key].get<float>(); };
@@ -250,15 +250,14 @@ TEST(ModelConfig, GivesEachTypeOfLayerItsOwn) {
 
 TEST(ModelConfig, RefusesLayersThatItDoesNotDescribe) {
   EXPECT_EQ(refusal(per_type().dump(), 2, 4),
-            "layer 2: rope_parameters says nothing of layers of type \"linear_attention\"");
-  EXPECT_EQ(refusal(per_type().dump(), 3, 4), "layer 3 is none of those that the model's config lists");
-  EXPECT_EQ(refusal(per_type().dump(), -1, 4), "layer -1 is none of those that the model's config lists");
+            "layer 2: rope_parameters has no entry for layers of type \"linear_attention\"");
+  EXPECT_EQ(refusal(per_type().dump(), 3, 4), "the model's config does not list layer 3");
+  EXPECT_EQ(refusal(per_type().dump(), -1, 4), "the model's config does not list layer -1");
   json config = per_type();
   config.erase("layer_types");
   EXPECT_EQ(refusal(config.dump()),
             "layer_types is missing, and layers of different attention rotate differently; " + std::string(by_hand));
-  EXPECT_EQ(refusal(R"({"rope_theta": 9, "no_rope_layers": [1, 0]})", 2),
-            "layer 2 is none of those that the model's config lists");
+  EXPECT_EQ(refusal(R"({"rope_theta": 9, "no_rope_layers": [1, 0]})", 2), "the model's config does not list layer 2");
 }
 
 TEST(ModelConfig, RefusesVectorsOfAnotherWidth) {
@@ -323,12 +322,12 @@ TEST(ModelConfig, RefusesValuesOfAnotherType) {
             "partial_rotary_factor is 0; a number above 0 and not above 1 is expected");
   EXPECT_EQ(with(R"("partial_rotary_factor": 0.4)"),
             "3 components cannot be rotated in pairs; an even number is expected");
-  EXPECT_EQ(with(R"("rotary_dim": 16)"), "16 components are to be rotated, the vectors have 8");
+  EXPECT_EQ(with(R"("rotary_dim": 16)"), "the rotation has 16 components, the vectors have 8");
   EXPECT_EQ(with(R"("no_rope_layers": [1, 2])"), "no_rope_layers is a list of 2; a list of 0 and 1 is expected");
   EXPECT_EQ(with(R"("no_rope_layers": "all")"), "no_rope_layers is \"all\"; a list of 0 and 1 is expected");
   EXPECT_EQ(with(R"("no_rope_layer_interval": 0)"), "no_rope_layer_interval is 0; a whole number above 0 is expected");
   EXPECT_EQ(with(R"("rope_local_base_freq": 5, "layer_types": [1])"),
-            "layer_types is a list of 1; a list of nothing but names is expected");
+            "layer_types is a list of 1; a list of names only is expected");
   EXPECT_EQ(with(R"("rope_local_base_freq": 5, "sliding_window_pattern": "LLLG")"),
             "sliding_window_pattern is \"LLLG\"; a number is expected");
   EXPECT_EQ(refusal(R"({"model_type": 3})"), "model_type is 3; text is expected");
@@ -385,7 +384,7 @@ json any_value() {
   }
 }
 
-/// All places in a config, as pointers.
+/// All JSON pointers into a config.
 void collect(const json& value, const json::json_pointer& at, std::vector<json::json_pointer>& places) {
   places.push_back(at);
   if (value.is_object()) {

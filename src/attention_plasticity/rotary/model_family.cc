@@ -8,8 +8,8 @@ namespace {
 
 constexpr auto interleaved = RotaryLayout::interleaved;
 
-// As transformers 5 has them. Interleaved are those whose rotation pairs x[2i] with x[2i + 1]. Theta is 0 where the
-// default is not certain for every version (cohere: 10000 in version 4, 500000 in 5): the config has to say it.
+// Defaults of transformers 5. Interleaved families pair x[2i] with x[2i + 1]. Theta is 0 where the default differs
+// between versions (cohere: 10000 in version 4, 500000 in 5), so the config must have it.
 constexpr auto families = std::to_array<ModelFamily>({
     {.model_type = "codegen", .layout = interleaved, .rotary_dim = 64},
     {.model_type = "cohere", .theta = 0, .layout = interleaved},

@@ -36,16 +36,18 @@ void check_scaling_keys(const nlohmann::json& scaling) {
     const std::string& key = item.key();
     if (std::ranges::find(scaling_keys, key) != scaling_keys.end()) continue;
     if (key == "partial_rotary_factor") {
-      throw Error(ErrorKind::usage, "rope_scaling.partial_rotary_factor: say how many components rotate with rope_dim");
+      throw Error(ErrorKind::usage,
+                  "rope_scaling.partial_rotary_factor: set the number of rotated components with rope_dim");
     }
     const std::optional<std::string> nearest = nearest_name(key, scaling_keys);
-    throw Error(ErrorKind::usage, fmt::format("rope_scaling.{}: unknown key; {}", key,
-                                              nearest ? fmt::format("did you mean {}?", *nearest)
-                                                      : fmt::format("known are {}", fmt::join(scaling_keys, ", "))));
+    throw Error(ErrorKind::usage,
+                fmt::format("rope_scaling.{}: unknown key; {}", key,
+                            nearest ? fmt::format("did you mean {}?", *nearest)
+                                    : fmt::format("the known keys are {}", fmt::join(scaling_keys, ", "))));
   }
 }
 
-/// Reads `rope_scaling`, whose theta may not contradict `rope_theta`.
+/// Reads `rope_scaling`. Its theta must not contradict `rope_theta`.
 void read_scaling(const std::string& text, std::optional<double>& theta, RotaryParameters& parameters) {
   const nlohmann::json scaling = parse_json_object(text, {.subject = "rope_scaling", .kind = ErrorKind::usage});
   check_scaling_keys(scaling);
@@ -60,7 +62,7 @@ void read_scaling(const std::string& text, std::optional<double>& theta, RotaryP
   const std::optional<double> own = fields.number("rope_theta");
   if (own && theta && *own != *theta) {
     throw Error(ErrorKind::usage,
-                fmt::format("rope_theta is {}, rope_scaling.rope_theta {}; say it once", *theta, *own));
+                fmt::format("rope_theta is {}, rope_scaling.rope_theta {}; set only one of them", *theta, *own));
   }
   if (own) theta = own;
 }
@@ -68,7 +70,7 @@ void read_scaling(const std::string& text, std::optional<double>& theta, RotaryP
 std::size_t rotated_dim(const RotationRule& rule, std::size_t width) {
   const std::size_t dim = rule.dim ? *rule.dim : static_cast<std::size_t>(static_cast<double>(width) * rule.partial);
   if (dim > width) {
-    throw Error(ErrorKind::usage, fmt::format("{} components are to be rotated, the vectors have {}", dim, width));
+    throw Error(ErrorKind::usage, fmt::format("the rotation has {} components, the vectors have {}", dim, width));
   }
   return dim;
 }
@@ -100,8 +102,7 @@ ModelRotation ModelRotation::of_settings(const RotarySettings& settings) {
   if (settings.scaling) read_scaling(*settings.scaling, theta, rule.parameters);
   if (!theta) {
     throw Error(ErrorKind::usage,
-                "rope_theta: missing; the base of the model's rotary frequencies is expected, as "
-                "10000 of many models");
+                "rope_theta is missing; set the base of the model's rotary frequencies (10000 in many models)");
   }
   rule.parameters.theta = *theta;
   check_rotary_parameters(rule.parameters);
@@ -132,7 +133,7 @@ LayerRotation ModelRotation::layer(int layer, std::size_t width, double largest_
   const std::optional<std::size_t> rotates = rules_.rotates.at(layer);
   const std::optional<std::size_t> index = rules_.rule_of.at(layer);
   if (!rotates || !index) {
-    throw Error(ErrorKind::usage, fmt::format("layer {} is none of those that the model's config lists", layer));
+    throw Error(ErrorKind::usage, fmt::format("the model's config does not list layer {}", layer));
   }
   LayerRotation result;
   result.rotation.layout = rules_.layout;

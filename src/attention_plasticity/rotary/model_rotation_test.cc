@@ -69,7 +69,7 @@ TEST(ModelRotation, TakesThetaFromTheScaling) {
   EXPECT_EQ(ModelRotation::of_settings(scaled(R"({"rope_theta": 300})", std::nullopt)).layer(0, 8, 0).theta, 300);
   EXPECT_EQ(ModelRotation::of_settings(scaled(R"({"rope_theta": 300})", 300)).layer(0, 8, 0).theta, 300);
   EXPECT_EQ(refusal(scaled(R"({"rope_theta": 300})", 200)),
-            "rope_theta is 200, rope_scaling.rope_theta 300; say it once");
+            "rope_theta is 200, rope_scaling.rope_theta 300; set only one of them");
 }
 
 TEST(ModelRotation, ReadsEveryKindOfScaling) {
@@ -114,7 +114,7 @@ TEST(ModelRotation, DependsOnTheLengthWhenLongropeOrDynamic) {
 TEST(ModelRotation, RefusesSettingsThatCannotBeUsed) {
   RotarySettings settings;
   EXPECT_EQ(refusal(settings),
-            "rope_theta: missing; the base of the model's rotary frequencies is expected, as 10000 of many models");
+            "rope_theta is missing; set the base of the model's rotary frequencies (10000 in many models)");
   settings.theta = -1;
   EXPECT_EQ(refusal(settings), "rope_theta is -1; a number above 0 is expected");
   settings.theta = 10000;
@@ -123,7 +123,7 @@ TEST(ModelRotation, RefusesSettingsThatCannotBeUsed) {
   settings.dim = 0;
   EXPECT_EQ(refusal(settings), "rope_dim is 0; an even number above 0 is expected");
   settings.dim = 10;
-  EXPECT_EQ(refusal(settings), "10 components are to be rotated, the vectors have 8");
+  EXPECT_EQ(refusal(settings), "the rotation has 10 components, the vectors have 8");
   settings.dim.reset();
   EXPECT_EQ(refusal(settings, 7), "7 components cannot be rotated in pairs; an even number is expected");
 }
@@ -143,13 +143,13 @@ TEST(ModelRotation, RefusesScalingsThatCannotBeUsed) {
   EXPECT_EQ(refusal(scaled(R"({"rope_type": "longrope", "long_factor": 4})")),
             "rope_scaling.long_factor is 4; a list of numbers is expected");
   EXPECT_EQ(refusal(scaled(R"({"rope_type": "longrope", "long_factor": [1, "2"]})")),
-            "rope_scaling.long_factor is a list of 2; a list of nothing but numbers is expected");
+            "rope_scaling.long_factor is a list of 2; a list of numbers only is expected");
   EXPECT_EQ(refusal(scaled(R"({"rope_type": "linear", "factr": 4})")),
             "rope_scaling.factr: unknown key; did you mean factor?");
-  EXPECT_EQ(refusal(scaled(R"({"rope_type": "linear", "temperature_of": 4})")).substr(0, 66),
-            "rope_scaling.temperature_of: unknown key; known are rope_type, typ");
+  EXPECT_EQ(refusal(scaled(R"({"rope_type": "linear", "temperature_of": 4})")).substr(0, 75),
+            "rope_scaling.temperature_of: unknown key; the known keys are rope_type, typ");
   EXPECT_EQ(refusal(scaled(R"({"rope_type": "linear", "partial_rotary_factor": 0.5})")),
-            "rope_scaling.partial_rotary_factor: say how many components rotate with rope_dim");
+            "rope_scaling.partial_rotary_factor: set the number of rotated components with rope_dim");
   EXPECT_EQ(refusal(scaled(R"({"rope_type": "linear"})")),
             "factor is missing; rope_type linear needs a number above 0");
 }

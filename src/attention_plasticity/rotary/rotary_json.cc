@@ -67,7 +67,7 @@ std::vector<double> JsonFields::numbers(std::string_view key) const {
   if (!value->is_array()) refuse(key, "a list of numbers");
   std::vector<double> numbers;
   for (const json& element : *value) {
-    if (!element.is_number()) refuse(key, "a list of nothing but numbers");
+    if (!element.is_number()) refuse(key, "a list of numbers only");
     numbers.push_back(element.get<double>());
   }
   return numbers;
@@ -79,7 +79,7 @@ std::optional<std::vector<std::string>> JsonFields::texts(std::string_view key) 
   if (!value->is_array()) refuse(key, "a list of names");
   std::vector<std::string> texts;
   for (const json& element : *value) {
-    if (!element.is_string()) refuse(key, "a list of nothing but names");
+    if (!element.is_string()) refuse(key, "a list of names only");
     texts.push_back(element.get<std::string>());
   }
   return texts;
@@ -119,7 +119,7 @@ void read_rotary_parameters(const JsonFields& fields, RotaryParameters& paramete
   const auto take = [&](std::string_view key, std::optional<double>& into) {
     if (const std::optional<double> value = fields.number(key)) into = value;
   };
-  // HunYuan's: it replaces theta whatever the length, so that `dynamic` is no longer what it is elsewhere.
+  // HunYuan models have it: alpha replaces theta at any length, so their `dynamic` differs from that of other models.
   if (parameters.kind == RotaryKind::dynamic && fields.find("alpha") != nullptr) {
     throw Error(ErrorKind::usage, fmt::format("rope_type dynamic with alpha is not known; {}", rotation_by_hand()));
   }

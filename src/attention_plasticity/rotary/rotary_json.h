@@ -12,11 +12,11 @@
 
 namespace attention_plasticity {
 
-/// What to do about a rotation that this program cannot take from a model's config: the end of such messages.
+/// Advice at the end of messages about a rotation that cannot be read from a model's config.
 std::string_view rotation_by_hand();
 
-/// The fields of a JSON object that describes a rotation, read by type. A missing field and null are nothing; a value
-/// of another type is Error(usage) that names the key, shows the value and says what is expected. Only borrows the
+/// Reads the fields of a JSON object that describes a rotation. A field that is missing or null gives an empty result.
+/// A field of another type throws Error(usage), which names the key, the value and what is expected. Refers to the
 /// object.
 class JsonFields {
  public:
@@ -24,20 +24,20 @@ class JsonFields {
   explicit JsonFields(const nlohmann::json& object, std::string where = {});
 
   const nlohmann::json& object() const { return *object_; }
-  /// Null when it is missing or null.
+  /// A null pointer when the field is missing or null.
   const nlohmann::json* find(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;
-  /// A whole number from 1 to 1,000,000: widths, layers.
+  /// A whole number from 1 to 1,000,000.
   std::optional<std::size_t> count(std::string_view key) const;
   std::optional<bool> flag(std::string_view key) const;
   std::optional<std::string> text(std::string_view key) const;
   std::optional<JsonFields> fields(std::string_view key) const;
   std::vector<double> numbers(std::string_view key) const;
   std::optional<std::vector<std::string>> texts(std::string_view key) const;
-  /// 1 or true, 0 or false.
+  /// A list of 1 or true and 0 or false.
   std::optional<std::vector<bool>> flags(std::string_view key) const;
 
-  /// Throws that `key` is not what is expected.
+  /// Throws Error(usage): the field is not what is expected.
   [[noreturn]] void refuse(std::string_view key, std::string_view expected) const;
 
  private:
@@ -45,14 +45,15 @@ class JsonFields {
   std::string where_;
 };
 
-/// `rope_type`, else `type`; nothing when there is neither.
+/// The field `rope_type`, else `type`; none when both are missing.
 std::optional<std::string> rope_type(const JsonFields& fields);
 
-/// The kind of a rope_type. Throws Error(usage) for one that is not known.
+/// The kind of a rope_type. Throws Error(usage) for an unknown one.
 RotaryKind known_rotary_kind(std::string_view name);
 
-/// All but the kind, from an object of `rope_parameters` or `rope_scaling`; what it does not say stays as it is in
-/// `parameters`. Throws Error(usage) for fields of a wrong type, and for those that change what the kind means.
+/// Reads all parameters but the kind from an object `rope_parameters` or `rope_scaling`. Parameters that it does not
+/// have are unchanged. Throws Error(usage) for a field of a wrong type, and for one that changes the meaning of the
+/// kind.
 void read_rotary_parameters(const JsonFields& fields, RotaryParameters& parameters);
 
 }  // namespace attention_plasticity

@@ -45,7 +45,7 @@ double required(RotaryKind kind, std::string_view key, std::optional<double> val
   return *value;
 }
 
-/// The original length, which falls back to the trained one.
+/// The original length, or the trained length if there is none.
 double original_length(const RotaryParameters& parameters) {
   const std::optional<double> length =
       parameters.original_length ? parameters.original_length : parameters.trained_length;
@@ -56,7 +56,7 @@ double original_length(const RotaryParameters& parameters) {
   return *length;
 }
 
-/// How many times longer than the original length a yarn or longrope model was made.
+/// By what factor yarn or longrope extends the original length.
 double extension(const RotaryParameters& parameters) {
   if (parameters.factor) return *parameters.factor;
   if (!parameters.trained_length) {
@@ -95,7 +95,7 @@ void check_longrope(const RotaryParameters& parameters) {
     if (factors->empty()) refuse_missing(parameters.kind, key, "a list of numbers above 0");
     for (const double factor : *factors) check_above(key, factor, 0);
   }
-  // Its logarithm divides.
+  // The logarithm of theta is a divisor.
   check_above("original_max_position_embeddings", original_length(parameters), 1);
   extension(parameters);
 }
@@ -113,7 +113,7 @@ void scale_linear(std::vector<double>& frequencies, const RotaryParameters& para
   for (double& frequency : frequencies) frequency /= factor;
 }
 
-/// YaRN, section 3.2: the pair, as a fraction, that makes `rotations` rotations over the original length.
+/// YaRN, section 3.2: the (fractional) index of the pair that makes `rotations` rotations over the original length.
 double pair_of_rotations(const RotaryParameters& parameters, double dim, double rotations) {
   return dim * std::log(original_length(parameters) / (2 * std::numbers::pi * rotations)) /
          (2 * std::log(parameters.theta));
@@ -129,7 +129,7 @@ void scale_yarn(std::vector<double>& frequencies, const RotaryParameters& parame
   }
   low = std::max(low, 0.0);
   high = std::min(high, dim - 1);
-  // As transformers has it: a ramp without length is a step.
+  // As in transformers: a ramp of length 0 becomes a step.
   if (low == high) high += 0.001;
   const double factor = extension(parameters);
   for (std::size_t i = 0; i < frequencies.size(); ++i) {

@@ -36,7 +36,7 @@ Rows random_rows(std::size_t n, std::size_t width) {
   return rows;
 }
 
-// Plainly, row by row.
+// In plain loops, row by row.
 Matrix plainly_reflected(const Rows& rows) {
   const Householder reflection(rows.slope);
   Matrix x(rows.size(), rows.width);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "attention_plasticity/results/schema.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -15,8 +16,10 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<std::string> results() {
-  return {"head_bucket_plasticity.csv", "head_component_weights.csv", "head_distance_plasticity.csv",
-          "head_metrics.csv",           "head_time_plasticity.csv",   "run.json"};
+  std::vector<std::string> files{"run.json"};
+  for (const ResultTable& table : result_tables()) files.emplace_back(table.file);
+  std::ranges::sort(files);
+  return files;
 }
 
 class ProgramOutput : public ProgramTest {
@@ -64,7 +67,7 @@ TEST_F(ProgramOutput, StandardOutputGetsTableModelLineAndPaths) {
   for (const char* part : {" ± 0.", "(mean of 8 heads)", "% below 0.25", "% above 0.75"}) {
     EXPECT_NE(model[0].find(part), std::string::npos) << model[0];
   }
-  std::vector<std::string> paths(lines.end() - 6, lines.end());
+  std::vector<std::string> paths(lines.end() - static_cast<std::ptrdiff_t>(results().size()), lines.end());
   std::ranges::sort(paths);
   std::vector<std::string> expected = results();
   for (std::string& path : expected) path.insert(0, "  out/");
@@ -121,7 +124,7 @@ TEST_F(ProgramOutput, RunJsonHoldsFailedHeadsAndConfig) {
   EXPECT_EQ(json["config"]["seed"], 7);
   EXPECT_EQ(json["resources"]["workers"], 2);
   EXPECT_GT(json["resources"]["peak_rss_bytes"], 1 << 20);
-  EXPECT_EQ(json["files"].size(), 6U);
+  EXPECT_EQ(json["files"].size(), results().size());
 }
 
 TEST_F(ProgramOutput, FailedHeadLeavesTheOthersAsTheyAre) {

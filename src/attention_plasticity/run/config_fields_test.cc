@@ -36,7 +36,7 @@ TEST(ConfigFields, HaveDistinctNamesTypesDefaultsAndHelp) {
     EXPECT_TRUE(field.help.ends_with('.')) << field.name;
     EXPECT_EQ(field.placeholder.empty(), field.is_boolean()) << field.name;
   }
-  EXPECT_EQ(names.size(), 41U);
+  EXPECT_EQ(names.size(), 42U);
 }
 
 TEST(ConfigFields, SayTypeAndDefault) {
@@ -115,6 +115,7 @@ TEST(ResolvedFields, HaveNoTimeAndDistanceFilesWithPythonCompat) {
   const Setting compat{"compat", "python", "--compat"};
   EXPECT_EQ(resolved(resolve_config({&compat, 1}), "time_csv").text, std::nullopt);
   EXPECT_EQ(resolved(resolve_config({&compat, 1}), "distance_csv").text, std::nullopt);
+  EXPECT_EQ(resolved(resolve_config({&compat, 1}), "groups_csv").text, std::nullopt);
 }
 
 TEST(ConfigurationPage, HasEveryFieldWithItsDefault) {
@@ -208,7 +209,8 @@ RC_GTEST_PROP(ConfigText, ReadsBackToTheSameConfiguration, ()) {
   std::vector<Setting> settings;
   const bool python = *rc::gen::arbitrary<bool>();
   const std::vector<std::string_view> bound{"method",          "sampler",  "weighting",   "sliding_window_unit",
-                                            "standard_errors", "time_csv", "num_triples", "distance_csv"};
+                                            "standard_errors", "time_csv", "num_triples", "distance_csv",
+                                            "groups_csv"};
   for (const Field& field : config_fields()) {
     const bool is_bound = std::ranges::find(bound, field.name) != bound.end();
     if ((python && is_bound) || field.name == "compat" || field.name == "num_k_heads" || *rc::gen::arbitrary<bool>())

@@ -51,7 +51,7 @@ TEST(RunJson, HoldsTheSectionsOfItsContractInOrder) {
   const auto parsed = nlohmann::ordered_json::parse(text);
   for (const auto& [name, value] : parsed.items()) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{"schema", "program", "input", "model", "sampling", "config", "heads",
-                                             "summary", "files", "resources"}));
+                                             "summary", "groups", "files", "resources"}));
   EXPECT_TRUE(text.ends_with("}\n"));
 }
 
@@ -171,6 +171,19 @@ TEST(RunJson, SummarizesTheModel) {
   EXPECT_NEAR(summary["ap_overall"]["se"].get<double>(), std::sqrt(4.0 / 3), 1e-15);
   EXPECT_EQ(summary["ap_overall"]["share_below_0.25"], json(0.5));
   EXPECT_EQ(summary["ap_overall"]["share_above_0.75"], json(0.5));
+}
+
+TEST(RunJson, NamesTheGroupsByADigestOfTheirExamples) {
+  const SmallDump dump(1, 2, 1);
+  FinishedRun some = run(dump.config());
+  some.result.model_without_group.overall = {0, 1, 2};
+  some.result.examples = {3, 20, 100};
+  // printf '3\n20\n100\n' | sha256sum
+  EXPECT_EQ(json_of(some)["groups"],
+            (json{{"count", 3},
+                  {"examples", 3},
+                  {"sha256", "0493a82674518bcb98a1ccce697e30b61573ff7dc9b029ade92bf20bb9fac803"}}));
+  EXPECT_TRUE(json_of(run(dump.config({{"--standard_errors", "false"}})))["groups"].is_null());
 }
 
 TEST(RunJson, NamesTheRotationOfEachLayerAndSummarizesWhatFollowsIt) {

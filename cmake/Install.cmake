@@ -23,7 +23,7 @@ install(TARGETS attention-plasticity attention_plasticity EXPORT attention_plast
 install(FILES ${ArrowParquet_LIBRARIES} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/attention_plasticity DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h"
-  PATTERN "*_testing.h" EXCLUDE PATTERN "eigen.h" EXCLUDE PATTERN "highway.h" EXCLUDE PATTERN "*-inl.h" EXCLUDE
+  PATTERN "*_testing.h" EXCLUDE PATTERN "highway.h" EXCLUDE PATTERN "*-inl.h" EXCLUDE
   PATTERN "json_text.h" EXCLUDE PATTERN "rotary_json.h" EXCLUDE PATTERN "vector_pages.h" EXCLUDE PATTERN "cli" EXCLUDE)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attention_plasticity)

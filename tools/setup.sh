@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(ca-certificates cmake fonts-dejavu-core g++ git gnuplot-nox make ninja-build python3 python3-venv
-          libcurl4-openssl-dev libeigen3-dev libfmt-dev libgtest-dev libhwy-dev libpng-dev librapidcheck-dev libssl-dev
+          libcurl4-openssl-dev libfmt-dev libgtest-dev libhwy-dev libpng-dev librapidcheck-dev libssl-dev
           libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev)
 requirements=(arrow node)
 case "${1:-build}" in
@@ -30,7 +30,7 @@ system=$(. /etc/os-release 2>/dev/null && echo "${ID:-unknown} ${VERSION_ID:-}" 
 if [ "$system" != "debian 12" ]; then
   say "this is $system; the set-up knows Debian 12 only. Install by hand:"
   say "  a C++20 compiler (g++ 12 or newer), CMake 3.25 or newer, Ninja, Python 3 with venv"
-  say "  Eigen 3.4, fmt 9, Highway 1.0, yaml-cpp 0.7, nlohmann-json 3.11, zlib, libcurl 7.85, OpenSSL 3, GoogleTest 1.12, RapidCheck"
+  say "  fmt 9, Highway 1.0, yaml-cpp 0.7, nlohmann-json 3.11, zlib, libcurl 7.85, OpenSSL 3, GoogleTest 1.12, RapidCheck"
   say "  Node 22.18 or newer with npm, which builds the page of \`report\`"
   say "  gnuplot 5.4 with its cairo terminals and the font DejaVu Sans, which \`plot\` draws with; libpng for its tests"
   say "  Arrow C++ with Parquet (or: python3 -m venv .venv && .venv/bin/pip install pyarrow==22.0.0)"

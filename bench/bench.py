@@ -1,5 +1,5 @@
-"""Measures `analyze` on synthetic dumps against merely reading them, and against NumPy. tools/bench.sh builds what it
-needs and starts it; docs/performance.md says what the columns mean."""
+"""Measures `analyze` on synthetic dumps, and compares it with only reading them and with NumPy. tools/bench.sh builds
+what is needed and starts this script; docs/performance.md explains the columns."""
 
 import argparse
 import json
@@ -34,7 +34,7 @@ def analyze(dump_folder, out, workers, flags):
 
 
 def costs_of(dump, folder):
-    """Two ways of decoding and the three kinds of run with 1 and 2 workers; of the small dump also a single head."""
+    """Two ways of decoding and the three kinds of run, with 1 and 2 workers; for the small dump also a single head."""
     costs = []
     for workers in (1, 2):
         for run, how in (("floor", "tables"), ("columns", "columns")):
@@ -54,7 +54,7 @@ def numpy_costs(dump, folder):
 
 
 def check_numpy(dump):
-    """The two programs must have computed the same."""
+    """Ends the bench unless both programs computed the same numbers."""
     for processes in (1, 2):
         out = FOLDER / "out"
         measure.run([ROOT / ".venv/bin/python", ROOT / "bench/against_python/check.py",
@@ -84,7 +84,7 @@ def print_costs(dump, costs):
 
 
 def measure_stages(dump, folder, rounds):
-    """Of the query heads of one key head, so that keys weigh as in the whole dump."""
+    """Times the stages on the query heads of one key head, so that keys have the same share as in the whole dump."""
     command = [FOLDER / "stages", folder, str(dump.q_heads // dump.k_heads), str(rounds)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -118,7 +118,7 @@ def version():
 def measure_dump(dump, arguments):
     folder = dumps.make(dump, PROGRAM, FOLDER / "dumps")
     costs = costs_of(dump, folder)
-    measure.run(costs[0].command)  # from now on the files are in memory
+    measure.run(costs[0].command)  # brings the files into the page cache
     floors = {cost.workers: cost for cost in costs if cost.run == "floor"}
     in_turn = [cost for run in costs if run.run != "floor" for cost in (floors[run.workers], run)]
     measure.interleave(in_turn, arguments.rounds, arguments.seconds)
@@ -136,9 +136,9 @@ def measure_dump(dump, arguments):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="tools/bench.sh")
-    parser.add_argument("--dumps", default=",".join(dump.name for dump in dumps.DUMPS), help="of them only these")
-    parser.add_argument("--rounds", type=int, default=3, help="how often everything is measured at least")
-    parser.add_argument("--seconds", type=float, default=10, help="quick dumps are measured more often, for so long")
+    parser.add_argument("--dumps", default=",".join(dump.name for dump in dumps.DUMPS), help="measure only these dumps")
+    parser.add_argument("--rounds", type=int, default=3, help="least number of measurements")
+    parser.add_argument("--seconds", type=float, default=10, help="repeat quick measurements for this long")
     parser.add_argument("--numpy", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--stages", action=argparse.BooleanOptionalAction, default=True)
     arguments = parser.parse_args()

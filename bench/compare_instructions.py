@@ -1,4 +1,4 @@
-"""Holds the instructions that callgrind counted to bench/instructions.txt: compare_instructions.py COUNTED TRACKED
+"""Compares the instructions that callgrind counted with bench/instructions.txt: compare_instructions.py COUNTED TRACKED
 [--update]. COUNTED is the folder of callgrind's dumps."""
 
 import argparse
@@ -29,11 +29,11 @@ def tracked_in(file):
 
 
 def compare(counted, tracked):
-    """Prints every kernel; returns what is wrong."""
+    """Prints every kernel. Returns a list of what is wrong."""
     wrong = []
     for name in sorted(counted.keys() | tracked.keys()):
         if name not in counted or name not in tracked:
-            wrong.append(f"{name} is {'not tracked' if name in counted else 'no kernel any more'}")
+            wrong.append(f"{name} is {'not tracked' if name in counted else 'tracked but no longer a kernel'}")
             continue
         change = counted[name] / tracked[name]
         print(f"{name:<32} {counted[name]:>14,} {change - 1:>+8.1%}")

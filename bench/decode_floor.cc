@@ -1,11 +1,11 @@
 // Reads the columns that `analyze` reads, with Arrow, and does nothing with them.
 //
-//   decode_floor DUMP THREADS tables      as Arrow's reader gives them: one table for each file
-//   decode_floor DUMP THREADS columns     with less: values alone, into memory that a thread has once for all its files
+//   decode_floor DUMP THREADS tables      with Arrow's table reader: one table for each file
+//   decode_floor DUMP THREADS columns     with column readers, into memory that a thread keeps for all its files
 //
-// Every query file of the dump is read, and every key file once. The second way is set as dump/parquet_file.cc is
-// (column readers, checksums verified); a run cannot be faster than that as long as Arrow decodes. Nothing is converted
-// or checked in either.
+// Every query file and every key file of the dump is read once. The second way has the settings of dump/parquet_file.cc
+// (column readers, checksums verified); a run cannot be faster than that as long as Arrow decodes. Neither way converts
+// or checks values.
 
 #include <arrow/io/file.h>
 #include <arrow/table.h>
@@ -45,7 +45,7 @@ bool is_wanted(std::string_view column, bool of_queries) {
          (of_queries && column == "sliding_window");
 }
 
-/// The values of one column; of the four, that of its type.
+/// The values of one column. Only the vector of the column's type is used.
 struct ColumnBuffer {
   std::vector<std::int32_t> integers;
   std::vector<std::int64_t> long_integers;
@@ -78,7 +78,7 @@ class ColumnDecoder {
   std::uint64_t values() const { return values_; }
 
  private:
-  // Both levels of a batch stay in the cache.
+  // Small enough that the definition and repetition levels of a batch stay in the cache.
   static constexpr std::size_t batch = 16384;
 
   void read(parquet::ColumnReader& reader, std::size_t values, ColumnBuffer& column) {

@@ -1,5 +1,5 @@
-"""The dumps that are measured, made by `synth` below build/bench/dumps as real ones are: bfloat16 components with heavy
-tails that turn with their position, 16 uniform buckets, 64 documents."""
+"""The dumps that are measured. `synth` writes them below build/bench/dumps and makes them similar to captures of real
+models: bfloat16 components with heavy tails, rotated by RoPE, in 16 uniform buckets and 64 documents."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ AS_REAL = {"examples": 64, "buckets": 16, "spacing": "uniform", "tails": "heavy"
 class Dump:
     name: str
     layers: int
-    q_heads: int  # of a layer
+    q_heads: int  # in a layer
     k_heads: int
     rows: int
     dim: int
@@ -37,13 +37,13 @@ DUMPS = [
     Dump("small", layers=10, q_heads=6, k_heads=2, rows=1_000, dim=64),
     Dump("usual", layers=4, q_heads=6, k_heads=2, rows=28_000, dim=64),
     Dump("wide", layers=3, q_heads=4, k_heads=1, rows=50_000, dim=128),
-    # 15,625 rows of a document need longer documents than 2,048 tokens.
+    # A document has 15,625 rows and must be longer than 2,048 tokens.
     Dump("long", layers=1, q_heads=2, k_heads=1, rows=1_000_000, dim=64, bucket_size=2048),
 ]
 
 
 def make(dump, program, folder):
-    """The dump's folder; written unless it is there with the same options. The stamp goes last."""
+    """The dump's folder. The dump is written unless it exists with the same options; the stamp is written last."""
     target = Path(folder) / dump.name
     stamp = Path(folder) / f"{dump.name}.json"
     wanted = json.dumps(dump.options(), indent=1)

@@ -1,5 +1,5 @@
-// Runs every kernel once on a small fixed input, for callgrind, which counts the instructions of the kernel alone and
-// leaves one dump for each, named after it: tools/bench_check.sh.
+// Runs every kernel on a small fixed input, under callgrind (tools/bench_check.sh). callgrind counts the instructions
+// of the kernel alone and writes one dump for each kernel, named after it.
 
 #include <valgrind/callgrind.h>
 
@@ -8,7 +8,7 @@
 #include "kernel_table.h"
 
 int main() {
-  // Ten times smaller than a usual head: enough for every loop to be in its stride, and a minute under valgrind.
+  // Ten times smaller than a usual head: large enough for the main part of every loop, and a minute under valgrind.
   for (const Kernel& kernel : kernel_table(2800, 64)) {
     // The first run resolves symbols and fills static tables.
     const double warm = kernel.run();

@@ -26,13 +26,13 @@
 #include "attention_plasticity/plasticity/position_frame.h"
 #include "attention_plasticity/plasticity/triples.h"
 #include "attention_plasticity/plasticity/win_probability_kernel.h"
-#include "attention_plasticity/rotary/turning_table.h"
+#include "attention_plasticity/rotary/rotation_table.h"
 #include "attention_plasticity/stats/householder.h"
 #include "attention_plasticity/stats/kolmogorov.h"
-#include "attention_plasticity/stats/kolmogorov_cells.h"
+#include "attention_plasticity/stats/kolmogorov_bins.h"
 #include "attention_plasticity/stats/line_fit.h"
 #include "attention_plasticity/stats/normal.h"
-#include "attention_plasticity/stats/rotated_rows.h"
+#include "attention_plasticity/stats/reflected_rows.h"
 #include "attention_plasticity/synth/generated_rows.h"
 #include "attention_plasticity/synth/options.h"
 
@@ -40,7 +40,7 @@ namespace {
 
 namespace ap = attention_plasticity;
 
-/// A head file that is removed when the last kernel that reads it goes.
+/// A head file that is removed when the last kernel that reads it is destroyed.
 struct TemporaryHeadFile {
   std::filesystem::path path;
 
@@ -63,15 +63,14 @@ struct Head {
   ap::HeadRows keys;
   ap::Rotation rotation;
   ap::Matrix vectors;              // queries in double
-  std::vector<double> slope;       // of their lines
+  std::vector<double> slope;       // of the queries' lines on position
   std::vector<double> component0;  // standardised
-  std::vector<std::size_t> query_group;
-  std::size_t groups = 0;
+  ap::JackknifeGroups groups;
   ap::GroupedRows one_group;
   ap::GroupedRows by_group;
   ap::LineFit lines;
   ap::KeyBuckets key_buckets;
-  ap::Matrix directions;  // of the first cell of the last query bucket
+  ap::Matrix directions;  // key differences of the first cell of the last query bucket
 };
 
 std::vector<double> standardised_component(const ap::Matrix& vectors, std::size_t component) {
@@ -87,27 +86,17 @@ std::vector<double> standardised_component(const ap::Matrix& vectors, std::size_
   return values;
 }
 
-/// Draws the cells of each query bucket as the analysis does.
-class CellDrawer {
- public:
-  explicit CellDrawer(const Head& head)
-      : head_(head), sampler_(head.keys, head.key_buckets), generator_(ap::GeneratorSeed{0}) {}
-
-  void operator()(std::int64_t query_bucket, double mean_position, const ap::TakeCell& take) {
-    for (const std::int64_t key_bucket : ap::visible_key_buckets(head_.key_buckets, query_bucket, mean_position,
-                                                                 std::nullopt, ap::WindowUnit::tokens)) {
-      ap::CellPairs cell{key_bucket, sampler_.draw(key_bucket, 256, generator_), {}};
-      // Queries and keys of a synthetic head stand by example alike.
-      for (const ap::KeyPair& pair : cell.pairs) cell.group.push_back(head_.query_group[pair.first]);
-      take(cell);
-    }
+/// The pairs of each cell of a query bucket that sees all key buckets before it.
+std::vector<std::vector<ap::KeyPair>> draw_cells(const Head& head, std::int64_t query_bucket) {
+  const ap::BucketPairSampler sampler(head.keys, head.key_buckets);
+  ap::NumpyGenerator generator(ap::GeneratorSeed{0});
+  std::vector<std::vector<ap::KeyPair>> cells;
+  for (const std::int64_t key_bucket :
+       ap::visible_key_buckets(head.key_buckets, query_bucket, 0.0, std::nullopt, ap::WindowUnit::tokens)) {
+    cells.push_back(sampler.draw(key_bucket, 256, generator));
   }
-
- private:
-  const Head& head_;
-  ap::BucketPairSampler sampler_;
-  ap::NumpyGenerator generator_;
-};
+  return cells;
+}
 
 ap::SynthOptions synth_options(std::size_t rows, std::size_t dim) {
   ap::SynthOptions options;
@@ -138,21 +127,13 @@ std::shared_ptr<const Head> make_head(std::size_t rows, std::size_t dim) {
   head->slope = head->lines.slope;
   head->component0 = standardised_component(head->vectors, 0);
   const ap::ExampleGroups groups(ap::distinct_examples(head->queries.example, head->keys.example));
-  head->groups = groups.count();
-  head->query_group = groups.of(head->queries.example);
-  head->one_group.resize(1);
-  head->by_group.resize(head->groups);
-  for (std::size_t i = 0; i < rows; ++i) {
-    head->one_group[0].push_back(i);
-    head->by_group[head->query_group[i]].push_back(i);
-  }
+  head->groups = {groups.count(), groups.of(head->queries.example), groups.of(head->keys.example)};
+  head->one_group = ap::split_rows(rows, {}, 0);
+  head->by_group = ap::split_rows(rows, head->groups.of_query, head->groups.count);
   head->key_buckets = ap::group_by_bucket(head->keys);
-  CellDrawer drawer(*head);
-  drawer(static_cast<std::int64_t>(options.buckets - 1), 0.0, [&](const ap::CellPairs& cell) {
-    if (head->directions.rows() > 0) return;
-    head->directions = ap::Matrix(cell.pairs.size(), dim);
-    ap::write_differences(head->keys, cell.pairs, head->directions);
-  });
+  const std::vector<ap::KeyPair> pairs = draw_cells(*head, static_cast<std::int64_t>(options.buckets - 1)).front();
+  head->directions = ap::Matrix(pairs.size(), dim);
+  ap::write_differences(head->keys, pairs, head->directions);
   return head;
 }
 
@@ -165,23 +146,19 @@ ap::QueryRow captured_queries(const Head& head) {
 double pooled(const Head& head, bool jackknife, ap::Method method = ap::Method::positional) {
   const std::vector<double> orientation(head.queries.width, 1.0);
   const ap::PositionFrame frame(orientation, ap::Householder(head.slope));
-  ap::PooledQueries queries{captured_queries(head), frame, head.lines, head.queries.bucket,
-                            head.queries.position,  {},    0};
-  if (jackknife) {
-    queries.group = head.query_group;
-    queries.groups = head.groups;
-  }
-  return ap::measure_plasticity(queries, head.keys, CellDrawer(head), method, ap::Weighting::queries).overall;
+  return ap::measure_plasticity(head.queries, head.keys, frame, head.lines, {.method = method},
+                                jackknife ? head.groups : ap::JackknifeGroups(),
+                                ap::NumpyGenerator(ap::GeneratorSeed{0}))
+      .overall;
 }
 
 double exact(const Head& head, bool jackknife, std::size_t empirical_queries) {
   ap::ExactSettings settings;
   settings.rotation = head.rotation;
   settings.empirical_queries = empirical_queries;
-  return ap::measure_exact_plasticity(
-             head.queries, head.keys, settings,
-             jackknife ? std::span<const std::size_t>(head.query_group) : std::span<const std::size_t>(),
-             jackknife ? head.groups : 0, ap::NumpyGenerator(ap::GeneratorSeed{1}))
+  return ap::measure_exact_plasticity(head.queries, head.keys, settings,
+                                      jackknife ? head.groups : ap::JackknifeGroups(),
+                                      ap::NumpyGenerator(ap::GeneratorSeed{1}))
       .overall;
 }
 
@@ -211,34 +188,30 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
   const std::vector<double> sign(dim, 1.0);
   std::vector<double> mean = ap::sum_rows(head->queries.position, head->queries.vectors, dim).mean;
   ap::Householder(head->slope).apply(mean);
-  const auto rotate = [head, sign, mean](const std::vector<bool>& tested) {
-    return ap::RotatedRows(head->queries.vectors, sign, head->slope, mean, tested);
+  const auto reflect = [head, sign, mean](const std::vector<bool>& tested) {
+    return ap::ReflectedRows(head->queries.vectors, sign, ap::Householder(head->slope), mean, tested);
   };
-  const ap::RotatedRows rotated = rotate(std::vector<bool>(dim));
-  kernels.push_back({"scalar_predictability", [head, s = rotated.along_slope()] {
+  const ap::ReflectedRows reflected = reflect(std::vector<bool>(dim));
+  kernels.push_back({"scalar_predictability", [head, s = reflected.along_slope()] {
                        return ap::scalar_predictability(head->queries.position, s).r_squared;
                      }});
-  kernels.push_back({"residual_normality", [head, first = rotated.first_component()] {
+  kernels.push_back({"residual_normality", [head, first = reflected.first_component()] {
                        return ap::residual_normality(head->queries.position, first, 0.0).ks_p;
                      }});
   for (const std::size_t tests : {0U, 64U}) {
     const std::vector<bool> tested = ap::tested_components(rows, dim, tests, 0);
-    kernels.push_back({tests == 0 ? "component_shapes" : "component_shapes_and_tests", [rotate, tested] {
-                         const auto components = ap::rotated_components(rotate(tested), tested, 0.01);
+    kernels.push_back({tests == 0 ? "component_shapes" : "component_shapes_and_tests", [reflect, tested] {
+                         const auto components = ap::reflected_components(reflect(tested), tested, 0.01);
                          return sum(components.squares) + components.noise.median_abs_skewness;
                        }});
   }
   std::vector<std::uint16_t> codes;
   for (const double z : head->component0) codes.push_back(ap::code_of(z, 4096.0));
-  kernels.push_back({"kolmogorov_cells", [head, codes, cells = ap::KolmogorovCells()]() mutable {
+  kernels.push_back({"kolmogorov_bins", [head, codes, bins = ap::KolmogorovBins()]() mutable {
                        const auto exact = [&](std::span<const std::uint32_t> indices, std::span<double> z) {
                          for (std::size_t i = 0; i < indices.size(); ++i) z[i] = head->component0[indices[i]];
                        };
-                       return cells.distance({codes, -8.0, 1.0 / 4096.0, exact});
-                     }});
-  kernels.push_back({"kolmogorov_distance", [head, values = std::vector<double>()]() mutable {
-                       values = head->component0;
-                       return ap::kolmogorov_distance_from_normal(values);
+                       return bins.distance({codes, -8.0, 1.0 / 4096.0, exact});
                      }});
   kernels.push_back({"kolmogorov_survival", [n = rows] {
                        double survival = 0;
@@ -260,19 +233,17 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
   kernels.push_back({"covariance", [head] { return projected(*head, head->one_group); }});
   kernels.push_back({"covariance_by_group", [head] { return projected(*head, head->by_group); }});
   kernels.push_back({"draw_key_pairs", [head] {
-                       CellDrawer drawer(*head);
                        double last = 0;
-                       drawer(15, 0.0,
-                              [&](const ap::CellPairs& cell) { last += static_cast<double>(cell.pairs.back().first); });
+                       for (const auto& pairs : draw_cells(*head, 15)) last += static_cast<double>(pairs.back().first);
                        return last;
                      }});
   kernels.push_back({"diagonal_plasticity", [head] { return pooled(*head, false, ap::Method::diagonal); }});
   kernels.push_back({"pooled_plasticity", [head] { return pooled(*head, false); }});
   kernels.push_back({"pooled_plasticity_with_error", [head] { return pooled(*head, true); }});
-  kernels.push_back({"turning_table", [head, x = head->vectors]() mutable {
-                       const ap::TurningTable table(head->rotation, std::ranges::max(head->queries.position));
+  kernels.push_back({"rotation_table", [head, x = head->vectors]() mutable {
+                       const ap::RotationTable table(head->rotation, std::ranges::max(head->queries.position));
                        for (std::size_t i = 0; i < x.rows(); ++i) {
-                         table.turn(head->queries.row(i), -head->queries.position[i], x.row(i));
+                         table.rotate(head->queries.row(i), -head->queries.position[i], x.row(i));
                        }
                        return x.row(0)[0];
                      }});

@@ -1,4 +1,4 @@
-"""Starts programs and tells what they cost."""
+"""Runs programs and measures their time and memory."""
 
 import os
 import sys
@@ -26,12 +26,12 @@ class Cost:
 
     @property
     def best_cpu(self):
-        """Of all threads together; a busy machine stretches it far less than `best`."""
+        """Processor seconds of all threads; a busy machine stretches them far less than `best`."""
         return min(self.cpu_seconds)
 
     @property
     def spread(self):
-        """How much longer the slowest took than the fastest."""
+        """How much longer the slowest round took than the fastest, as a share."""
         return max(self.seconds) / self.best - 1
 
     def measure(self):
@@ -47,9 +47,9 @@ class Cost:
 
 
 def run(command):
-    """Seconds from start to end of a program, and the resources it used. Ends the bench when it fails.
+    """Seconds from start to end of a program, and the resources that it used. Ends the bench when the program fails.
 
-    The peak of a child is never below that of this process at its start, about 15 MiB."""
+    The peak memory of a child is never below that of this process at the child's start, about 15 MiB."""
     command = [str(part) for part in command]
     with tempfile.TemporaryFile() as errors, open(os.devnull, "rb+") as nothing:
         start = time.perf_counter()
@@ -66,8 +66,8 @@ def run(command):
 
 
 def interleave(costs, rounds, least_seconds):
-    """Measures all of them in turn, each as often as it is listed, so that a slow spell of the machine falls on each; at
-    least `rounds` times, and more often where a round takes little."""
+    """Measures all costs in turn, so that a slow spell of the machine affects all of them. A cost that is listed twice
+    is measured twice in a round. There are at least `rounds` rounds, and more until `least_seconds` have passed."""
     begin = time.perf_counter()
     done = 0
     while done < rounds or (done < MOST_ROUNDS and time.perf_counter() - begin < least_seconds):

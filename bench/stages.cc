@@ -1,13 +1,13 @@
-// Where the time of a head goes: processor seconds of each stage in one thread, over some heads of a dump.
+// Measures where the time of a head goes: processor seconds of each stage in one thread, over some heads of a dump.
 //
-//   stages DUMP HEADS REPETITIONS     of the first so many heads
+//   stages DUMP HEADS REPETITIONS     the first HEADS heads of the dump
 //
-// Reading and preparing the keys are functions of the library and timed as such. The stages of `analyze_head` are told
-// apart by its options: a stage costs what turning it on adds, so that the figures follow the library however it is
-// arranged inside. Each time is the best of the repetitions, which go round all heads and options in turn.
-// A run does the stages of its kind and those of the kinds before it: compat, default, everything.
+// Reading and preparing the keys are functions of the library and timed directly. The stages of `analyze_head` are told
+// apart by its options: the time of a stage is what turning its option on adds, so that the figures hold however the
+// library is arranged inside. Each time is the best of the repetitions, each of which goes through all heads and
+// options. A run does the stages of its kind and those of the kinds before it: compat, default, everything.
 //
-// One JSON object on standard output: {"heads": 3, "stages": [{"stage": ..., "run": ..., "seconds": ...}, ...]}.
+// Prints one JSON object: {"heads": 3, "stages": [{"stage": ..., "run": ..., "seconds": ...}, ...]}.
 
 #include <algorithm>
 #include <cstdio>
@@ -23,7 +23,7 @@
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/dump/head_file.h"
-#include "attention_plasticity/run/plan.h"
+#include "attention_plasticity/run/prepared_run.h"
 
 namespace {
 
@@ -34,21 +34,21 @@ enum class Step {
   read_keys,
   prepare_keys,
   read_queries,
-  lines,             // all off that can be
-  tests,             // Kolmogorov-Smirnov tests on
-  pairs,             // and all key pairs, with a model that has no covariance
-  pooled,            // and the default model
-  exact,             // and position-exact plasticity
-  counted,           // and its model-free check
+  lines,             // everything optional is off
+  tests,             // `lines` with Kolmogorov-Smirnov tests
+  pairs,             // `tests` with all key pairs, and a model without covariances
+  pooled,            // `pairs` with the default model
+  exact,             // `pooled` with position-exact plasticity
+  counted,           // `exact` with its model-free check
   pooled_jackknife,  // `pooled` with standard errors
   everything,        // `counted` with standard errors
 };
 
 struct Stage {
   const char* name;
-  const char* run;          ///< the first kind of run that does it
-  std::vector<Step> of;     ///< costs these steps
-  std::vector<Step> above;  ///< less these
+  const char* run;          ///< the first kind of run that does this stage
+  std::vector<Step> of;     ///< the time of the stage is the time of these steps
+  std::vector<Step> above;  ///< minus the time of these steps
 };
 
 std::vector<Stage> all_stages() {
@@ -86,7 +86,7 @@ ap::AnalysisOptions options_of(Step step) {
   return options;
 }
 
-/// The best time of each step of each head so far.
+/// The best times so far, by step and head.
 class Clock {
  public:
   template <class Work>
@@ -98,7 +98,7 @@ class Clock {
     best = std::min(best, taken);
   }
 
-  /// Of all heads together.
+  /// The seconds of a step, summed over all heads.
   double seconds(Step step) const {
     double sum = 0;
     for (const auto& [key, best] : best_) sum += key.first == step ? best : 0.0;
@@ -109,7 +109,7 @@ class Clock {
   std::map<std::pair<Step, std::size_t>, double> best_;
 };
 
-void time_heads(const ap::RunPlan& plan, std::size_t heads, Clock& clock) {
+void time_heads(const ap::PreparedRun& plan, std::size_t heads, Clock& clock) {
   std::optional<ap::PreparedKeys> keys;
   for (std::size_t head = 0; head < heads; ++head) {
     const ap::HeadTask& task = plan.tasks[head];
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   try {
     ap::RunConfig config;
     config.dataset_local_root = argv[1];
-    const ap::RunPlan plan = ap::make_plan(config);
+    const ap::PreparedRun plan = ap::prepare_run(config);
     const std::size_t heads = std::min(plan.tasks.size(), static_cast<std::size_t>(most_heads));
     Clock clock;
     for (int repetition = 0; repetition < repetitions; ++repetition) time_heads(plan, heads, clock);

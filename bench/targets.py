@@ -1,4 +1,4 @@
-"""What the program is held to, as ratios of times measured in one run with the same number of workers."""
+"""The targets of the program: mostly ratios of times that were measured in one run with the same number of workers."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ def spelled(workers):
 
 
 def targets(measured):
-    """`measured` maps (dump, run, workers) to its cost; what was not measured has no target."""
+    """`measured` maps (dump, run, workers) to a cost. Runs that were not measured have no target."""
     found = []
 
     def add(what, value, limit, at_most, unit="x"):

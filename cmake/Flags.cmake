@@ -5,6 +5,8 @@ add_library(ap_flags INTERFACE)
 # Contracting a*b+c into one rounding would make results depend on the target: off everywhere.
 target_compile_options(ap_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off
   $<$<BOOL:${AP_WARNINGS_AS_ERRORS}>:-Werror>)
+# For ccache, which takes files with precompiled headers only so.
+target_compile_options(ap_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 if(AP_SANITIZE)
   target_compile_options(ap_flags INTERFACE -fsanitize=${AP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(ap_flags INTERFACE -fsanitize=${AP_SANITIZE})

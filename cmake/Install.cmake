@@ -24,7 +24,7 @@ install(FILES ${ArrowParquet_LIBRARIES} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/attention_plasticity DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h"
   PATTERN "*_testing.h" EXCLUDE PATTERN "highway.h" EXCLUDE PATTERN "*-inl.h" EXCLUDE
-  PATTERN "json_text.h" EXCLUDE PATTERN "rotary_json.h" EXCLUDE PATTERN "vector_pages.h" EXCLUDE PATTERN "cli" EXCLUDE)
+  PATTERN "json.h" EXCLUDE PATTERN "rotary_json.h" EXCLUDE PATTERN "vector_pages.h" EXCLUDE PATTERN "cli" EXCLUDE)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attention_plasticity)
 install(EXPORT attention_plasticity-targets NAMESPACE attention_plasticity:: DESTINATION ${package_dir}

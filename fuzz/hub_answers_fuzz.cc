@@ -1,5 +1,5 @@
-// Whatever a server sends, the parsers of its answers give a checked result or throw Error: nothing else comes out of
-// them, and nothing in a result can leave the cache's folder. The first byte chooses the parser.
+// For any bytes that a server sends, the parsers of its answers return a checked result or throw Error. No path in a
+// result leaves the cache's folder. The first byte selects the parser.
 
 #include <algorithm>
 #include <chrono>
@@ -25,7 +25,7 @@ bool is_on_one_line(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-// The status, then the headers of one response, line by line; every value goes to every parser of values.
+// Reads the lines as the status and the headers of one response. Every value goes to every parser of values.
 void read_headers(std::string_view block) {
   const auto now = std::chrono::system_clock::time_point{std::chrono::sys_days{std::chrono::year{2030} / 1 / 1}};
   ap::HttpHeaders headers;

@@ -1,4 +1,4 @@
-// Every input of the corpus through its fuzz target, so that what was once found stays found without a fuzzer.
+// Runs the fuzz target on every input of the corpus, without a fuzzer.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Whole runs on the embedded dumps against the figures of tests/golden, which come from an independent implementation
-// in NumPy and SciPy, and for `python-compat` from the Python toolkit itself.
+// Compares whole runs on the embedded dumps with the figures of tests/golden. These come from an independent
+// implementation in NumPy and SciPy, and for `python-compat` from the Python toolkit itself.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "attention_plasticity/base/highway_targets_testing.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "csv_table.h"
 
 namespace attention_plasticity {
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 const fs::path source = AP_SOURCE_DIR;
 
 struct GoldenCase {
-  const char* name;  // of the folder below tests/golden/minidoc-qwen3
+  const char* name;  // name of the folder below tests/golden/minidoc-qwen3
   std::vector<Setting> settings;
 };
 
@@ -27,10 +27,10 @@ void PrintTo(const GoldenCase& golden, std::ostream* out) { *out << golden.name;
 
 RunResult run(const RunConfig& config) {
   const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
-  return run_analysis(make_plan(config), config, 2, silent, std::stop_token());
+  return run_analysis(prepare_run(config), config, 2, silent, std::stop_token());
 }
 
-// The columns that `other` has.
+// The columns of `table` that `other` has.
 CsvTable columns_of(const CsvTable& table, const CsvTable& other) {
   CsvTable part;
   part.columns = other.columns;
@@ -44,35 +44,39 @@ CsvTable columns_of(const CsvTable& table, const CsvTable& other) {
 
 void expect_pooled_figures(const RunResult& result, const RunConfig& config, const fs::path& folder) {
   const CsvTable golden = read_csv(folder / "head_metrics.csv");
-  expect_same_figures(columns_of(parse_csv(head_metrics_csv(result.results, config)), golden), golden,
+  expect_same_figures(columns_of(parse_csv(table_text(TableId::metrics, result.results, config)), golden), golden,
                       "head_metrics.csv");
-  expect_same_figures(parse_csv(bucket_csv(result.results, config)), read_csv(folder / "head_bucket_plasticity.csv"),
+  expect_same_figures(parse_csv(table_text(TableId::buckets, result.results, config)), read_csv(folder / "head_bucket_plasticity.csv"),
                       "head_bucket_plasticity.csv");
-  expect_same_figures(parse_csv(component_csv(result.results, config)), read_csv(folder / "head_component_weights.csv"),
+  expect_same_figures(parse_csv(table_text(TableId::components, result.results, config)), read_csv(folder / "head_component_weights.csv"),
                       "head_component_weights.csv");
 }
 
 void expect_exact_figures(const RunResult& result, const RunConfig& config, const fs::path& folder) {
-  const CsvTable golden = read_csv(folder / "head_exact.csv");
-  expect_same_figures(columns_of(parse_csv(head_metrics_csv(result.results, config)), golden), golden,
-                      "head_metrics.csv");
-  expect_same_figures(parse_csv(distance_csv(result.results)), read_csv(folder / "head_distance_plasticity.csv"),
-                      "head_distance_plasticity.csv");
+  // The golden tables hold some of the columns.
+  for (const auto& [table, file] : {std::pair(TableId::metrics, "head_exact.csv"),
+                                    std::pair(TableId::time, "head_time_exact.csv"),
+                                    std::pair(TableId::distance, "head_distance_plasticity.csv"),
+                                    std::pair(TableId::groups, "head_groups_exact.csv")}) {
+    const CsvTable golden = read_csv(folder / file);
+    expect_same_figures(columns_of(parse_csv(table_text(table, result.results, config)), golden), golden,
+                        std::string(result_table(table).file));
+  }
 }
 
-// results/ holds what `make sample-results` wrote; a change of the figures must come with new sample results.
+// results/ holds what `make sample-results` wrote. A change of the figures needs new sample results.
 void expect_sample_results(const RunResult& result, const RunConfig& config, const fs::path& folder) {
   const auto same = [&](const std::string& text, const char* file) {
     expect_same_figures(parse_csv(text), read_csv(folder / file), file);
   };
-  same(head_metrics_csv(result.results, config), "head_metrics.csv");
-  same(bucket_csv(result.results, config), "head_bucket_plasticity.csv");
-  same(component_csv(result.results, config), "head_component_weights.csv");
-  same(time_csv(result.results), "head_time_plasticity.csv");
-  same(distance_csv(result.results), "head_distance_plasticity.csv");
+  same(table_text(TableId::metrics, result.results, config), "head_metrics.csv");
+  same(table_text(TableId::buckets, result.results, config), "head_bucket_plasticity.csv");
+  same(table_text(TableId::components, result.results, config), "head_component_weights.csv");
+  same(table_text(TableId::time, result.results, config), "head_time_plasticity.csv");
+  same(table_text(TableId::distance, result.results, config), "head_distance_plasticity.csv");
 }
 
-// With no settings a run holds both: the positional figures and those of position-exact plasticity.
+// A run without settings gives both the positional figures and those of position-exact plasticity.
 class DefaultRun : public testing::TestWithParam<std::string> {};
 
 TEST_P(DefaultRun, HoldsTheGoldenFigures) {
@@ -89,7 +93,7 @@ TEST_P(DefaultRun, HoldsTheGoldenFigures) {
 INSTANTIATE_TEST_SUITE_P(Runs, DefaultRun, testing::Values("minidoc-qwen3", "smollm2-135m"),
                          [](const auto& test) { return test.param.substr(0, test.param.find('-')); });
 
-// The figures do not hang on the vectors of the machine that the tests run on.
+// The figures must not depend on the vector instructions of the machine that runs the tests.
 TEST(EveryInstructionSet, HoldsTheGoldenFigures) {
   const RunConfig config = resolve_config(
       std::vector<Setting>{{"dataset_local_root", (source / "examples/minidoc-qwen3").string(), "test"}});
@@ -101,7 +105,7 @@ TEST(EveryInstructionSet, HoldsTheGoldenFigures) {
   });
 }
 
-// Other settings, all on minidoc-qwen3 and without position-exact plasticity, which takes most of the time.
+// Other settings. All run on minidoc-qwen3 and without position-exact plasticity, which takes most of the time.
 class Golden : public testing::TestWithParam<GoldenCase> {};
 
 TEST_P(Golden, FiguresHold) {
@@ -114,7 +118,7 @@ TEST_P(Golden, FiguresHold) {
   EXPECT_TRUE(result.failures.empty());
   const fs::path folder = source / "tests/golden/minidoc-qwen3" / golden.name;
   expect_pooled_figures(result, config, folder);
-  EXPECT_EQ(parse_csv(head_metrics_csv(result.results, config)).columns, read_csv(folder / "head_metrics.csv").columns);
+  EXPECT_EQ(parse_csv(table_text(TableId::metrics, result.results, config)).columns, read_csv(folder / "head_metrics.csv").columns);
 }
 
 const GoldenCase cases[]{

@@ -1,20 +1,20 @@
-// A Hub on loopback, for tests of whole programs: serves folders as branches of a dataset until its standard input,
-// when that is a pipe, closes, or SIGTERM or SIGINT arrives. The first line of its output is the endpoint.
+// A Hub on loopback, for tests of whole programs. It serves folders as branches of a dataset until SIGTERM or SIGINT
+// arrives, or until its standard input closes, if that is a pipe. The first line of its output is the endpoint.
 //
 //   loopback_hub --repo ORG/NAME --revision NAME --folder DIR [--revision NAME --folder DIR]... --log FILE
 //     --branch NAME          the same as --revision
-//     --tag NAME             names the branch given last, as it is then
+//     --tag NAME             tags the branch that was given last
 //     --token TOKEN          makes the repository private
-//     --gated                shows the listing to everybody, the files to the token only
+//     --gated                makes the listing public; the files need the token
 //     --page_size N          entries in a page of the listing
-//     --slow BYTES           a second, of each body
-//     --fail STATUS[xN][@PART]            the next N (1) requests whose target holds PART (any) get that status
-//     --drop_after BYTES[xN][@PART]       the next N bodies end early; of large files unless PART is given
-//     --stall_after BYTES[xN][@PART]      likewise stop
-//     --corrupt OFFSET[xN][@PART]         likewise have another byte there
+//     --slow BYTES           sends this number of bytes of each body per second
+//     --fail STATUS[xN][@PART]            answers the next N (1) requests whose target holds PART (any) with STATUS
+//     --drop_after BYTES[xN][@PART]       closes the next N bodies early; those of large files unless PART is given
+//     --stall_after BYTES[xN][@PART]      likewise sends nothing more
+//     --corrupt OFFSET[xN][@PART]         likewise changes the byte at OFFSET
 //
-// Files of 10 KiB and more are large ones. Each request adds a line to the log: METHOD HOST TARGET STATUS BYTES, the
-// host being `api` or `storage`. It is there before the last byte of the answer is, unless the client leaves earlier.
+// Files of 10 KiB and more are large. Each request adds a line to the log: METHOD HOST TARGET STATUS BYTES, where HOST
+// is `api` or `storage`. The line is written before the last byte of the answer is sent.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -22,7 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -33,6 +32,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention_plasticity/hub/http_headers.h"
 #include "attention_plasticity/hub/loopback_hub_testing.h"
 
 namespace {
@@ -61,12 +61,9 @@ void add_folder(LoopbackHub& hub, const std::string& repo, const std::string& br
 }
 
 std::size_t parse_number(std::string_view text) {
-  std::size_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || end != text.data() + text.size()) {
-    throw std::runtime_error(fmt::format("'{}' is not a number", text));
-  }
-  return value;
+  const auto number = parse_size(text);
+  if (!number) throw std::runtime_error(fmt::format("'{}' is not a number", text));
+  return *number;
 }
 
 /// NUMBER[xTIMES][@PART]
@@ -90,7 +87,7 @@ FaultFlag parse_fault(std::string_view text) {
   return flag;
 }
 
-/// Of bodies: by default those of large files, which come from the storage.
+/// A fault of a body: by default of a large file, which the storage serves.
 FaultFlag parse_body_fault(std::string_view text) {
   FaultFlag flag = parse_fault(text);
   flag.requests.method = "GET";
@@ -166,7 +163,7 @@ int block_ending_signals() {
 void wait_for_end(int signals) {
   struct stat input{};
   const bool is_pipe = ::fstat(STDIN_FILENO, &input) == 0 && (S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode));
-  // A shell gives /dev/null to what it starts in the background; that is no wish to end.
+  // Shells give background programs /dev/null as input, which is at its end from the start: only a pipe counts.
   pollfd watched[] = {{signals, POLLIN, 0}, {is_pipe ? STDIN_FILENO : -1, POLLIN, 0}};
   for (;;) {
     if (::poll(watched, 2, -1) < 0) continue;
@@ -181,7 +178,7 @@ void wait_for_end(int signals) {
 int main(int argument_count, char** arguments) {
   try {
     const int signals = block_ending_signals();
-    std::ofstream log;  // before the Hub, whose threads write to it
+    std::ofstream log;  // must outlive the Hub, whose threads write to it
     LoopbackHub hub;
     const Settings settings = apply_flags(hub, {arguments + 1, arguments + argument_count});
     hub.set_options(settings.repo, settings.options);

@@ -1,5 +1,5 @@
-// Position-exact plasticity of the embedded models: that it does not matter when vectors were captured, and that it
-// knows a head that retrieves from one that looks at the previous token.
+// Position-exact plasticity of the embedded models is the same for vectors captured before and after RoPE, and ranks
+// heads that retrieve above heads that look at the previous token.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/head_file_writer.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/study/validation.h"
 
 namespace attention_plasticity {
@@ -23,10 +23,10 @@ const fs::path examples = fs::path(AP_SOURCE_DIR) / "examples";
 
 RunResult run(const RunConfig& config) {
   const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
-  return run_analysis(make_plan(config), config, 2, silent, std::stop_token());
+  return run_analysis(prepare_run(config), config, 2, silent, std::stop_token());
 }
 
-// Neither errors nor the model-free check, which take most of the time.
+// Leaves out standard errors and the model-free check, which take most of the time.
 RunConfig config_of(const fs::path& dump, std::vector<Setting> settings = {}) {
   settings.push_back({"standard_errors", "false", "test"});
   settings.push_back({"empirical_queries", "0", "test"});
@@ -34,15 +34,15 @@ RunConfig config_of(const fs::path& dump, std::vector<Setting> settings = {}) {
   return resolve_config(settings);
 }
 
-// The dump as it would have been captured before the embedding turned its vectors.
+// Writes the dump as it would have been captured before RoPE: un-rotates all vectors.
 void write_unrotated(const fs::path& from, const fs::path& to) {
-  const RunPlan plan = make_plan(config_of(from));
+  const PreparedRun plan = prepare_run(config_of(from));
   fs::copy_file(from / "config.json", to / "config.json");
   const auto unrotate = [&](Side side, const HeadKey& head) {
     HeadRows rows = read_head_file(plan.layout.file(side, head), side).rows;
     const Rotation rotation = plan.rotation.value().layer(head.layer, rows.width).rotation;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      rotation.turn(std::span(rows.vectors).subspan(i * rows.width, rows.width), -rows.position[i]);
+      rotation.rotate(std::span(rows.vectors).subspan(i * rows.width, rows.width), -rows.position[i]);
     }
     const fs::path file = to / head_folder_name(side, head) / "data.parquet";
     fs::create_directories(file.parent_path());
@@ -67,10 +67,10 @@ TEST(PositionExact, IsTheSameForVectorsCapturedBeforeTheRotation) {
   }
 }
 
-TEST(PositionExact, PutsInductionHeadsAbovePreviousTokenHeadsWherePoolingDoesTheReverse) {
+TEST(PositionExact, RanksInductionHeadsAbovePreviousTokenHeadsWherePoolingDoesTheReverse) {
   const fs::path dump = examples / "smollm2-135m";
   const RunConfig config = config_of(dump);
-  const HeadMetrics metrics(parse_csv(head_metrics_csv(run(config).results, config)));
+  const HeadMetrics metrics(parse_csv(table_text(TableId::metrics, run(config).results, config)));
   ValidationOptions options;
   options.positive = "induction>0.1";
   options.negative = "previous_token>0.25";

@@ -1,4 +1,4 @@
-// A head that cannot be read costs only itself, and its line says why.
+// A head that cannot be read fails alone, and its line says why.
 
 #include <arrow/api.h>
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ void write_with(const fs::path& file, const char* name, const std::shared_ptr<ar
   write_parquet(file, four_rows_with({name, array}));
 }
 
-/// In the first page, which is compressed by zstd: behind the four bytes that every zstd frame begins with.
+/// Changes a byte of the first page, which is a zstd frame. Every frame begins with the same four bytes.
 void flip_a_byte_of_a_page(const fs::path& file) {
   write_head_file(file, healthy_rows());
   std::string bytes = read_bytes(file);
@@ -59,7 +59,7 @@ struct Fault {
 const float nan = std::numeric_limits<float>::quiet_NaN();
 const float infinity = std::numeric_limits<float>::infinity();
 
-/// Each is done to a head of its own.
+/// Each fault is made in a head of its own.
 std::vector<Fault> faults() {
   return {
       {"vector holds NaN in row 5; capture this head again, or set non_finite: drop to leave such rows out",
@@ -101,9 +101,9 @@ std::vector<Fault> faults() {
        Side::key},
       {"key head 11 of layer 0, which this head reads, was not captured",
        [](const fs::path& file) { fs::remove(file); }, Side::key},
-      {"sliding_window is 64 after 32, and one head has one window, in row 2;",
+      {"sliding_window changes from 32 to 64 (a head must have one window) in row 2;",
        [](const fs::path& file) { write_with(file, "sliding_window", array_of(arrow::int64(), "[32,32,64,64]")); }},
-      {"sliding_window is none after 32,",
+      {"sliding_window changes from 32 to none ",
        [](const fs::path& file) { write_with(file, "sliding_window", array_of(arrow::int64(), "[32,32,null,32]")); }},
       {"position is negative (-2) in row 2;",
        [](const fs::path& file) { write_with(file, "position", array_of(arrow::int32(), "[0,1,-2,3]")); }},
@@ -125,7 +125,7 @@ class ProgramBrokenHead : public ProgramTest {
   static void SetUpTestSuite() {}
   static void TearDownTestSuite() {}
 
-  /// Heads of one layer, each with its own key head; the last one is healthy.
+  /// Writes healthy heads of one layer, each with its own key head.
   void write_dump(std::size_t heads) const {
     for (std::size_t head = 0; head < heads; ++head) {
       for (const Side side : {Side::query, Side::key}) {
@@ -135,7 +135,7 @@ class ProgramBrokenHead : public ProgramTest {
   }
 };
 
-TEST_F(ProgramBrokenHead, EachFaultIsToldInItsOwnWords) {
+TEST_F(ProgramBrokenHead, EachFaultHasItsOwnMessage) {
   const std::vector<Fault> all = faults();
   write_dump(all.size() + 1);
   for (std::size_t head = 0; head < all.size(); ++head) all[head].make(head_file(here_ / "dump", all[head].side, head));

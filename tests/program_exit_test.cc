@@ -1,4 +1,4 @@
-// Each way in which a run cannot be done: its exit code and what it says.
+// Runs that cannot be done: their exit codes and messages.
 
 #include <sys/stat.h>
 
@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 class ProgramExit : public ProgramTest {
  protected:
-  /// What is said, without the program's name and the line's end, when `flags` end with `code`.
+  /// The message of a run that ends with `code`, without the program's name and the line break.
   std::string complaint(int code, const std::vector<std::string>& arguments) const {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, code) << outcome.err;
@@ -74,7 +74,7 @@ TEST_F(ProgramExit, FlagFaultsNameTheFlagAsTyped) {
             "--weighting: pairs contradicts compat python (--compat), which means uniform");
   EXPECT_EQ(flag_complaint({"--compat", "python", "--standard-errors"}),
             "--standard-errors: true contradicts compat python (--compat), which means false");
-  EXPECT_EQ(flag_complaint({"--quiet=perhaps"}), "--quiet: 'perhaps' is neither true nor false");
+  EXPECT_EQ(flag_complaint({"--quiet=perhaps"}), "--quiet: perhaps is not a boolean; write true or false");
   EXPECT_EQ(flag_complaint({"--bucket_csv", "./head_metrics.csv"}),
             "--bucket_csv: ./head_metrics.csv is the path of output_csv too; every output needs its own");
 }
@@ -82,9 +82,9 @@ TEST_F(ProgramExit, FlagFaultsNameTheFlagAsTyped) {
 TEST_F(ProgramExit, SelectionMustLieInTheModel) {
   EXPECT_EQ(flag_complaint({"--layers", "0-2"}), "layers: 2 is out of range; the model has 2 layers, 0 to 1");
   EXPECT_EQ(flag_complaint({"--q_heads", "4"}), "q_heads: 4 is out of range; the model has 4 query heads, 0 to 3");
-  EXPECT_EQ(flag_complaint({"--num_k_heads", "3"}),
-            "4 query heads cannot be shared out evenly over 3 key heads; pass --num_q_heads and --num_k_heads as the "
-            "model has them");
+  EXPECT_EQ(
+      flag_complaint({"--num_k_heads", "3"}),
+      "4 query heads cannot be divided evenly among 3 key heads; pass the model's --num_q_heads and --num_k_heads");
 }
 
 TEST_F(ProgramExit, MissingOrEmptyDumpIsUnusableInput) {
@@ -105,11 +105,11 @@ TEST_F(ProgramExit, SelectionOfHeadsThatWereNotCapturedIsUnusableInput) {
   EXPECT_NE(complaint(3, analyze_words("dump", {"--layers", "1"})).find("none of the selected heads was captured"),
             std::string::npos);
   const Outcome outcome = run(analyze_words("dump", {}));
-  EXPECT_EQ(outcome.code, 0) << "heads that were not captured are no failures";
+  EXPECT_EQ(outcome.code, 0) << "heads that were not captured are not failures";
   EXPECT_NE(outcome.out.find("1 heads analysed, 0 failed, 7 not captured"), std::string::npos) << outcome.out;
 }
 
-TEST_F(ProgramExit, RunOfWhichEveryHeadFailsTouchesNoTable) {
+TEST_F(ProgramExit, RunWhoseHeadsAllFailLeavesOldTablesAlone) {
   ASSERT_EQ(analyze({"--quiet"}).code, 0);
   const std::string before = read_bytes(here_ / "head_metrics.csv");
   fs::create_directories(here_ / "dump" / "l00h00q");
@@ -126,7 +126,7 @@ TEST_F(ProgramExit, RunOfWhichEveryHeadFailsTouchesNoTable) {
   EXPECT_EQ(json["heads"]["failed"][0]["error"], "this is not a Parquet file; download or capture this head again");
 }
 
-TEST_F(ProgramExit, OutputThatCannotBeWrittenIsSaidBeforeTheWork) {
+TEST_F(ProgramExit, OutputThatCannotBeWrittenIsReportedBeforeTheWork) {
   write_bytes(here_ / "file", "x");
   EXPECT_EQ(complaint(6, analyze_words(dump(), {"--output_dir", "file/below"})),
             "file/below: cannot make this folder: Not a directory");
@@ -135,8 +135,8 @@ TEST_F(ProgramExit, OutputThatCannotBeWrittenIsSaidBeforeTheWork) {
   EXPECT_EQ(names_in(here_.path()), (std::vector<std::string>{"file", "head_metrics.csv"}));
 }
 
-TEST_F(ProgramExit, OutputDoesNotTakeThePlaceOfADevice) {
-  // A pipe stands for /dev/null, which a run of root could replace.
+TEST_F(ProgramExit, OutputDoesNotReplaceADevice) {
+  // The pipe stands in for /dev/null, which a run by root could replace.
   ASSERT_EQ(::mkfifo((here_ / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(complaint(6, analyze_words(dump(), {"--bucket_csv", "pipe"})),
             "pipe: is a device or a pipe, and outputs are files that replace older ones");

@@ -1,4 +1,4 @@
-// Configuration by file and by flag, seen through --dry-run.
+// Configuration by file and by flag, as --dry-run shows it.
 
 #include <map>
 
@@ -26,7 +26,7 @@ class ProgramFlags : public ProgramTest {
   }
 };
 
-TEST_F(ProgramFlags, DashesUnderscoresAndEqualsSignsAreOne) {
+TEST_F(ProgramFlags, DashesUnderscoresAndEqualsSignsAreEquivalent) {
   EXPECT_EQ(resolved({"--max_workers", "4"})["max_workers"], "4");
   EXPECT_EQ(resolved({"--max-workers", "4"})["max_workers"], "4");
   EXPECT_EQ(resolved({"--max-workers=4"})["max_workers"], "4");

@@ -1,4 +1,4 @@
-// What the program says of itself, and to those who mistype.
+// What the program says about itself, and how it answers typing errors.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ class ProgramHelp : public ProgramTest {
   static void SetUpTestSuite() {}
   static void TearDownTestSuite() {}
 
-  /// The one line that is said of wrong use.
+  /// The one line with which the program refuses wrong use.
   std::string complaint(const std::vector<std::string>& arguments) const {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, 2);
@@ -54,11 +54,11 @@ TEST_F(ProgramHelp, AnalyzeListsEveryFieldWithItsDefault) {
   const Outcome outcome = run({"analyze", "--help"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const ConfigField& field : config_fields()) {
-    const auto lines = lines_starting(outcome.out, "  --" + std::string(field.name) + " ");
+  for (const Field& field : config_fields()) {
+    const auto lines = lines_starting(outcome.out, "  --" + field.name + " ");
     ASSERT_EQ(lines.size(), 1U) << field.name;
     EXPECT_NE(lines[0].find(field.help), std::string::npos) << lines[0];
-    EXPECT_TRUE(lines[0].ends_with("(default: " + std::string(field.default_text) + ")")) << lines[0];
+    EXPECT_TRUE(lines[0].ends_with("(default: " + field.default_text + ")")) << lines[0];
   }
   for (const char* flag : {"  --config FILE ", "  --dry_run ", "  --quiet ", "  --progress "}) {
     EXPECT_EQ(lines_starting(outcome.out, flag).size(), 1U) << flag;

@@ -33,7 +33,7 @@ class ProgramHub : public ProgramTest {
     }
   }
 
-  // Of two values of a variable the first counts.
+  // When a variable is set twice, the first value counts.
   Surroundings here(const std::vector<std::string>& environment = {}) const {
     Surroundings surroundings;
     surroundings.folder = here_.path();
@@ -62,7 +62,7 @@ class ProgramHub : public ProgramTest {
     return run(words, here(environment));
   }
 
-  // What a failed look-up says, without the name of the program.
+  // The last line of standard error, without the name of the program.
   std::string complaint(int code, const Outcome& outcome) const {
     EXPECT_EQ(outcome.code, code) << outcome.err;
     EXPECT_EQ(outcome.out, "");
@@ -106,7 +106,7 @@ TEST_F(ProgramHub, GivesTheSameTablesAsFromDisk) {
   EXPECT_EQ(tables, 5U);
 }
 
-// Which factors turn the vectors depends on the largest position of the dump.
+// The rotation's factors depend on the largest position of the dump.
 TEST_F(ProgramHub, WaitsForAllHeadsWhereTheRotationDependsOnTheLength) {
   fs::copy(dump(), here_ / "longrope", fs::copy_options::recursive);
   write_bytes(here_ / "longrope/config.json",
@@ -148,7 +148,7 @@ TEST_F(ProgramHub, OfflineUsesWhatIsCached) {
   hub_.reset();
   const Outcome offline = from_hub({}, {"HF_HUB_OFFLINE=1"});
   ASSERT_EQ(offline.code, 0) << offline.err;
-  EXPECT_NE(offline.err.find("are taken for all of the dump"), std::string::npos) << offline.err;
+  EXPECT_NE(offline.err.find("are taken as the whole dump"), std::string::npos) << offline.err;
   EXPECT_TRUE(hub_.requests().empty());
 }
 
@@ -162,7 +162,7 @@ TEST_F(ProgramHub, AnalysisOfAHeadStartsBeforeTheLastHasArrived) {
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.code, 130) << outcome.err;
   EXPECT_NE(outcome.err.find("[4/8] layer"), std::string::npos) << outcome.err;
-  EXPECT_EQ(outcome.err.find("/12] "), std::string::npos) << "lines are of heads, not of files\n" << outcome.err;
+  EXPECT_EQ(outcome.err.find("/12] "), std::string::npos) << "lines count heads, not files\n" << outcome.err;
   EXPECT_TRUE(fs::exists(here_ / "out/head_metrics.partial.csv"));
 }
 
@@ -218,7 +218,7 @@ TEST_F(ProgramHub, DownloadDoesNotAskForTheRotation) {
   EXPECT_EQ(download({"--revision", "odd", "--layers", "0"}).code, 0);
 }
 
-TEST_F(ProgramHub, DownloadTellsWhatWasNoted) {
+TEST_F(ProgramHub, DownloadShowsNotes) {
   hub_.inject({HubHost::api, "resolve-cache", ""}, refuse_with(503));
   const Outcome outcome = download({"--model_dir", "small"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -245,7 +245,7 @@ TEST_F(ProgramHub, FindsHeadsBelowTheModelFolder) {
   EXPECT_NE(advice.find("pass --model_dir models/small"), std::string::npos) << advice;
 }
 
-TEST_F(ProgramHub, ANoteTellsThatTheRootIsTaken) {
+TEST_F(ProgramHub, ANoteSaysThatHeadsOfTheRootAreUsed) {
   const Outcome outcome = from_hub({"--model_dir", "small", "--layers", "0"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("org/dump at main has no folder small, but holds heads itself"), std::string::npos)
@@ -259,7 +259,7 @@ TEST_F(ProgramHub, AnInterruptedDownloadGoesOnInTheNextRun) {
   program.send(SIGINT);
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.code, 130) << outcome.err;
-  EXPECT_NE(outcome.err.find("what has arrived stays"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("downloaded data is kept"), std::string::npos) << outcome.err;
   hub_.set_bytes_per_second(0);
   std::uintmax_t kept = 0;
   for (const std::string& name : names_in(cache() / "datasets--org--dump/blobs")) {
@@ -271,7 +271,7 @@ TEST_F(ProgramHub, AnInterruptedDownloadGoesOnInTheNextRun) {
   }
   hub_.reset();
   ASSERT_EQ(download().code, 0);
-  EXPECT_LT(bytes_sent(), all - kept + 10'000) << "what had arrived is not sent again";
+  EXPECT_LT(bytes_sent(), all - kept + 10'000) << "bytes that had arrived must not be sent again";
   for (const std::string& name : names_in(cache() / "datasets--org--dump/blobs")) {
     EXPECT_FALSE(name.ends_with(".incomplete"));
   }
@@ -300,7 +300,7 @@ TEST_F(ProgramHub, ShowsTheDownloadBehindTheBarOfHeads) {
   EXPECT_NE(outcome.err.find("/12 files, "), std::string::npos) << outcome.err;
 }
 
-TEST_F(ProgramHub, TellsOfNoSuchDatasetAndNoAccess) {
+TEST_F(ProgramHub, ReportsAMissingDatasetAndMissingAccess) {
   const std::string missing = complaint(4, from_hub({"--dataset_name", "org/nothing"}));
   EXPECT_NE(missing.find("there is no dataset org/nothing on " + hub_.endpoint()), std::string::npos) << missing;
   HubRepoOptions options;
@@ -313,7 +313,7 @@ TEST_F(ProgramHub, TellsOfNoSuchDatasetAndNoAccess) {
   EXPECT_EQ(from_hub({}, {"HF_TOKEN=hf_right"}).code, 0);
 }
 
-TEST_F(ProgramHub, TellsWhatToDoAboutAGate) {
+TEST_F(ProgramHub, SaysWhatToDoAboutAGate) {
   HubRepoOptions options;
   options.gated = true;
   options.token = "hf_right";
@@ -369,19 +369,19 @@ TEST_F(ProgramHub, RefusesAListingThatLeavesItsFolder) {
   EXPECT_FALSE(fs::exists(cache()));
 }
 
-TEST_F(ProgramHub, TellsOfOfflineAndNotCached) {
+TEST_F(ProgramHub, ReportsADatasetThatIsNotInTheCacheWhenOffline) {
   const std::string offline = complaint(5, from_hub({}, {"HF_HUB_OFFLINE=1"}));
   EXPECT_NE(offline.find("HF_HUB_OFFLINE is set, and org/dump at main is not in the cache"), std::string::npos)
       << offline;
 }
 
-TEST_F(ProgramHub, TellsOfARateLimit) {
+TEST_F(ProgramHub, ReportsARateLimit) {
   hub_.inject({HubHost::api, "", ""}, refuse_with(429, {{"Retry-After", "7200"}}), 10);
   const std::string limit = complaint(5, from_hub());
   EXPECT_NE(limit.find("rate limit"), std::string::npos) << limit;
 }
 
-TEST_F(ProgramHub, TellsThatTheHubCannotBeReached) {
+TEST_F(ProgramHub, ReportsAHubThatCannotBeReached) {
   const std::string lost = complaint(5, from_hub({}, {"HF_ENDPOINT=http://127.0.0.1:1"}));
   EXPECT_NE(lost.find("the Hub cannot be reached"), std::string::npos) << lost;
 }
@@ -391,13 +391,13 @@ TEST_F(ProgramHub, AWrongChecksumEndsTheRunAndKeepsFinishedHeads) {
   const Outcome outcome = from_hub({"--max_workers", "1"});
   EXPECT_EQ(outcome.code, 5) << outcome.err;
   const std::string line = last_line(outcome.err);
-  EXPECT_NE(line.find("l01h02q/data.parquet: its checksum stays wrong"), std::string::npos) << line;
+  EXPECT_NE(line.find("l01h02q/data.parquet: its checksum was wrong 3 times"), std::string::npos) << line;
   EXPECT_TRUE(fs::exists(here_ / "out/head_metrics.partial.csv"));
   EXPECT_FALSE(fs::exists(here_ / "out/head_metrics.csv"));
   EXPECT_FALSE(fs::exists(snapshot() / "l01h02q/data.parquet"));
 }
 
-TEST_F(ProgramHub, RidesOutABusyHub) {
+TEST_F(ProgramHub, TriesAgainWhenTheHubIsBusy) {
   hub_.inject({HubHost::api, "/revision/", ""}, refuse_with(503));
   hub_.inject(of_storage, refuse_with(429, {{"Retry-After", "0"}}));
   hub_.inject(of_storage, drop_after(100), 2);
@@ -406,7 +406,7 @@ TEST_F(ProgramHub, RidesOutABusyHub) {
   EXPECT_NE(outcome.err.find("trying again"), std::string::npos) << outcome.err;
 }
 
-TEST_F(ProgramHub, TellsWhatIsWrongWithAName) {
+TEST_F(ProgramHub, SaysWhatIsWrongWithAName) {
   EXPECT_NE(complaint(2, run({"download", "not a name"}, here())).find("must look like org/name"), std::string::npos);
   EXPECT_NE(complaint(2, run({"download"}, here())).find("download takes one dataset"), std::string::npos);
   EXPECT_NE(complaint(2, from_hub({}, {"HF_ENDPOINT=nonsense"})).find("HF_ENDPOINT"), std::string::npos);
@@ -426,10 +426,10 @@ TEST_F(ProgramHub, WithoutLinksFilesAreCopies) {
   EXPECT_EQ(hub_.requests().size(), 1U);
 }
 
-TEST_F(ProgramHub, ARotationThatDoesNotFitIsToldBeforeAnyHeadIsDone) {
+TEST_F(ProgramHub, ARotationThatDoesNotFitIsReportedBeforeAnyHeadIsDone) {
   const Outcome outcome = from_hub({"--rope_theta", "10000", "--rope_dim", "64"});
   EXPECT_EQ(outcome.code, 2) << outcome.err;
-  EXPECT_NE(last_line(outcome.err).find("64 components are to be turned"), std::string::npos) << outcome.err;
+  EXPECT_NE(last_line(outcome.err).find("64 components are to be rotated"), std::string::npos) << outcome.err;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// inspect and synth.
+// The subcommands `inspect` and `synth`.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -71,7 +71,7 @@ TEST_F(ProgramInspect, ReadsTheExampleDumps) {
   }
 }
 
-TEST_F(ProgramInspect, UnreadableFilesAreToldAndShowInTheExitCode) {
+TEST_F(ProgramInspect, UnreadableFilesAreListedAndChangeTheExitCode) {
   const fs::path some = damaged_dump(1);
   const Outcome table = run({"inspect", some.string()});
   EXPECT_EQ(table.code, 1);
@@ -135,7 +135,7 @@ TEST_F(ProgramSynth, OptionsOutOfRangeAreWrongUse) {
       {{"--rows", "many"}, "--rows: many is not an integer in plain decimal"},
       {{"--slope", "steep"}, "--slope: steep is not a number"},
       {{"--spacing", "lgo"}, "--spacing: lgo is not one of uniform, log; did you mean log?"},
-      {{"--q_heads", "3", "--k_heads", "2"}, "q_heads must be a multiple of k_heads: 3 is none of 2"},
+      {{"--q_heads", "3", "--k_heads", "2"}, "q_heads must be a multiple of k_heads: 3 is not a multiple of 2"},
       {{"--bfloat16=perhaps"}, "--bfloat16: perhaps is not a boolean; write true or false"},
   };
   for (const auto& [flags, message] : cases) {

@@ -1,4 +1,4 @@
-// A run's memory is that of the heads under way, however many it analyses.
+// The memory of a run is that of the heads in flight, however many heads it analyses.
 
 #include <nlohmann/json.hpp>
 
@@ -7,7 +7,7 @@
 namespace attention_plasticity {
 namespace {
 
-constexpr double head_bytes = 40000.0 * 64 * sizeof(float);  // of its vectors
+constexpr double head_bytes = 40000.0 * 64 * sizeof(float);  // vectors of one head
 
 class ProgramMemoryTest : public ProgramTest {
  protected:
@@ -21,7 +21,7 @@ class ProgramMemoryTest : public ProgramTest {
   /// The largest resident memory of `analyze` on the large dump.
   double peak_bytes(const std::vector<std::string>& flags) { return peak_bytes_of("large", flags); }
 
-  /// The same of the suite's dump, which has next to no rows.
+  /// The same on the suite's dump, which has very few rows.
   double peak_bytes_of_program() { return peak_bytes_of(dump(), {}); }
 
  private:
@@ -46,7 +46,7 @@ TEST_F(ProgramMemoryTest, GrowsWithTheWorkersUpToTheLimit) {
   const double together = peak_bytes({"--max_workers", "4"});
   EXPECT_GT(together, 1.3 * alone);
   EXPECT_LT(together, 4.0 * alone);
-  // Room for one head and its keys, by the estimate.
+  // By the estimate, the limit is enough for one head and its keys.
   const double limited = peak_bytes({"--max_workers", "4", "--memory_limit", "90MB"});
   EXPECT_LT(limited, 0.8 * together);
   EXPECT_LT(limited, 90e6 + peak_bytes_of_program());

@@ -21,7 +21,7 @@ std::vector<std::string> results() {
 
 class ProgramOutput : public ProgramTest {
  protected:
-  /// A copy of the dump whose query head 1 of layer 0 is no Parquet file.
+  /// A copy of the dump in which query head 1 of layer 0 is not a Parquet file.
   fs::path dump_with_a_broken_head() const {
     fs::copy(dump(), here_ / "broken", fs::copy_options::recursive);
     write_bytes(here_ / "broken" / "l00h01q" / "data.parquet", "nonsense");
@@ -80,7 +80,7 @@ TEST_F(ProgramOutput, QuietRunSaysNothing) {
   EXPECT_EQ(names_in(here_.path()), results());
 }
 
-TEST_F(ProgramOutput, QuietRunTellsFailuresOnly) {
+TEST_F(ProgramOutput, QuietRunReportsFailuresOnly) {
   const Outcome outcome = run(analyze_words(dump_with_a_broken_head(), {"--quiet", "--model_dir", "nowhere"}));
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.out, "");
@@ -109,7 +109,7 @@ TEST_F(ProgramOutput, MemoryLimitOfOneByteChangesNothingButTheNote) {
   EXPECT_EQ(read_bytes(here_ / "tight" / "head_metrics.csv"), read_bytes(here_ / "free" / "head_metrics.csv"));
 }
 
-TEST_F(ProgramOutput, RunJsonTellsOfFailedHeadsAndConfig) {
+TEST_F(ProgramOutput, RunJsonHoldsFailedHeadsAndConfig) {
   ASSERT_EQ(run(analyze_words(dump_with_a_broken_head(), {"--quiet", "--seed", "7", "--max-workers", "2"})).code, 1);
   const auto json = nlohmann::json::parse(read_bytes(here_ / "run.json"));
   EXPECT_EQ(json["schema"], 1);
@@ -145,7 +145,7 @@ TEST_F(ProgramOutput, PathsMayHoldSpacesQuotesAndLetters) {
   EXPECT_EQ(run({"inspect", odd}).code, 0);
 }
 
-TEST_F(ProgramOutput, ReaderThatLeavesIsNoCrash) {
+TEST_F(ProgramOutput, ReaderThatLeavesDoesNotCrashTheProgram) {
   Surroundings surroundings;
   surroundings.reader_leaves = true;
   const Outcome outcome = analyze({}, surroundings);
@@ -158,7 +158,7 @@ TEST_F(ProgramOutput, FullStandardOutputIsExitSix) {
   surroundings.out = "/dev/full";
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"--version"}, analyze_words(dump(), {}), analyze_words(dump(), {"--dry-run"}),
-        // More than the buffer holds: fails in the midst of printing.
+        // This prints more than the buffer holds, so that it fails while printing.
         std::vector<std::string>{"inspect", "--json", AP_SOURCE_DIR "/examples/minidoc-qwen3"}}) {
     const Outcome outcome = run(arguments, surroundings);
     EXPECT_EQ(outcome.code, 6) << arguments[0];

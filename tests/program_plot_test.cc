@@ -1,4 +1,4 @@
-// Figures: `plot` draws them by gnuplot.
+// Figures, which `plot` draws with gnuplot.
 
 #include <png.h>
 
@@ -20,8 +20,8 @@ const std::string results = (source / "results/smollm2-135m").string();
 
 struct FigureCase {
   const char* figure;
-  const char* table;  // the flag that names it
-  const char* label;  // on the picture
+  const char* table;  // the flag that names the table
+  const char* label;  // a text in the image
 };
 
 constexpr std::array figures{
@@ -55,7 +55,7 @@ Pixels decoded(const std::string& png) {
   return pixels;
 }
 
-// Every element is closed in turn, and every < and & begins what it should.
+// Whether every element is closed in the right order, and every < and & begins a tag or an entity.
 bool is_well_formed(std::string_view xml) {
   std::vector<std::string> open;
   for (std::size_t at = xml.find_first_of("<&"); at != std::string_view::npos; at = xml.find_first_of("<&", at + 1)) {
@@ -79,14 +79,14 @@ std::size_t number_at(std::string_view text, std::size_t at) {
   return value;
 }
 
-// The table at the end names the place of every object.
+// Whether the table at the end gives the right offset of every object.
 bool has_right_places(std::string_view pdf) {
   const std::size_t start = pdf.rfind("startxref\n");
   if (start == std::string_view::npos) return false;
   std::size_t at = number_at(pdf, start + 10);
   if (!pdf.substr(at).starts_with("xref\n0 ")) return false;
   const std::size_t objects = number_at(pdf, at + 7);
-  at = pdf.find('\n', at + 7) + 1 + 20;  // object 0 is none
+  at = pdf.find('\n', at + 7) + 1 + 20;  // entry 0 is not an object
   for (std::size_t object = 1; object < objects; ++object, at += 20) {
     const std::size_t place = pdf.find_first_not_of('0', at);
     if (!pdf.substr(number_at(pdf, place)).starts_with(std::to_string(object) + " 0 obj")) return false;
@@ -112,7 +112,7 @@ class ProgramPlot : public ProgramTest {
     EXPECT_EQ(outcome.err, "");
     return read_bytes(here_ / output);
   }
-  /// The line that is said of a failure with this exit code, without the program's name.
+  /// The message of a failure with this exit code, without the program's name.
   std::string complaint(const std::vector<std::string>& words, int code, const Surroundings& surroundings = {}) const {
     const Outcome outcome = plot(words, surroundings);
     EXPECT_EQ(outcome.code, code) << outcome.err;
@@ -145,7 +145,7 @@ TEST_F(ProgramPlot, SvgIsWellFormedWithItsTextAsText) {
   }
 }
 
-TEST_F(ProgramPlot, PdfHasItsFontsAndTheRightPlacesOfObjects) {
+TEST_F(ProgramPlot, PdfHasItsFontsAndTheRightOffsetsOfObjects) {
   for (const FigureCase& figure : figures) {
     const std::string pdf = drawn(figure, "a.pdf");
     EXPECT_TRUE(pdf.starts_with("%PDF-1.")) << figure.figure;
@@ -167,7 +167,7 @@ TEST_F(ProgramPlot, SameInputGivesTheSameBytes) {
 }
 
 TEST_F(ProgramPlot, ColoursOfTheMapAreThoseAsked) {
-  // At the ends of the range there are cells of the first and the last colour.
+  // The least and the largest value have the first and the last colour.
   const Pixels viridis = decoded(drawn(figures[4], "a.png"));
   EXPECT_TRUE(viridis.count_of_color.contains(0x440154));
   EXPECT_TRUE(viridis.count_of_color.contains(0xfde725));
@@ -203,7 +203,7 @@ TEST_F(ProgramPlot, WithoutAnOutputTheFigureStandsBesideTheTable) {
   EXPECT_EQ(names_in(here_ / "run").size(), before.size() + 1);
 }
 
-TEST_F(ProgramPlot, TextOfUsersIsShownAndNeverRun) {
+TEST_F(ProgramPlot, TextFromUsersIsShownAndNeverRun) {
   const std::string hostile = "'\"; `touch a` $HOME @b {c_d} \\\nsystem('touch e') <f>&";
   for (const FigureCase& figure : figures) {
     const std::string svg = drawn(figure, "x'$(touch g).svg", {"--title", hostile});
@@ -230,9 +230,9 @@ TEST_F(ProgramPlot, ConfigurationsInTheTreeAreRead) {
     const std::string figure = name.substr(name.rfind('-') + 1);
     const Outcome outcome = plot({figure, "--config", entry.path().string(), "--dpi", "50"},
                                  {.folder = here_.path(), .environment = {}, .out = {}, .err = {}});
-    // Their tables are named as from the project's folder, which this is not.
+    // The paths of their tables are relative to the project's folder, and this is another folder.
     EXPECT_EQ(outcome.code, 3) << name << ": " << outcome.err;
-    EXPECT_TRUE(last_line(outcome.err).ends_with(": there is no such file")) << outcome.err;
+    EXPECT_TRUE(last_line(outcome.err).ends_with(": there is no such file or folder")) << outcome.err;
     if (name.starts_with("smollm2-135m-")) {
       fs::create_directories(here_ / "results");
       fs::copy(results, here_ / "results/smollm2-135m", fs::copy_options::recursive);
@@ -266,7 +266,7 @@ TEST_F(ProgramPlot, WrongUseIsTwoAndNamesThePlace) {
             "heatmp is not one of plasticity, heatmap, components, distance, heads; did you mean heatmap?");
   EXPECT_EQ(complain({"heads"}), "plot heads needs --metrics: head_metrics.csv of a run, or its folder.");
   EXPECT_EQ(map({"--aplha", "1"}), "--aplha: unknown flag; did you mean --alpha?");
-  EXPECT_EQ(map({"--alpha", "1"}), "--alpha: means nothing to plot heatmap; it is for plasticity");
+  EXPECT_EQ(map({"--alpha", "1"}), "--alpha: does not apply to plot heatmap; it is for plasticity");
   EXPECT_EQ(map({"--cmap", "magmaa"}), "--cmap: 'magmaa' is not a colour map; did you mean magma?");
   EXPECT_EQ(map({"--output", "a.jpg"}),
             "--output: a.jpg should end in .png, .svg or .pdf: the ending says what to draw");
@@ -283,7 +283,7 @@ TEST_F(ProgramPlot, WrongUseIsTwoAndNamesThePlace) {
   write_bytes(here_ / "x.yaml", "# a figure\n\ncmpa: magma\n");
   EXPECT_EQ(map({"--config", "x.yaml"}), "x.yaml:3: cmpa: unknown key; did you mean cmap?");
   write_bytes(here_ / "x.yaml", "limit: 3\n");
-  EXPECT_EQ(map({"--config", "x.yaml"}), "x.yaml:1: limit: means nothing to plot heatmap; it is for components");
+  EXPECT_EQ(map({"--config", "x.yaml"}), "x.yaml:1: limit: does not apply to plot heatmap; it is for components");
   write_bytes(here_ / "x.yaml", "vmin: \"0\"\n");
   EXPECT_EQ(map({"--config", "x.yaml"}), "x.yaml:1: vmin: \"0\" is text; write the number without quotes");
 }
@@ -293,11 +293,11 @@ TEST_F(ProgramPlot, UnusableTablesAreThree) {
     write_bytes(here_ / "t.csv", text);
     return complaint({"heatmap", "--bucket_csv", "t.csv"}, 3);
   };
-  EXPECT_EQ(complaint({"heads", "--metrics", "none.csv"}, 3), "none.csv: there is no such file");
+  EXPECT_EQ(complaint({"heads", "--metrics", "none.csv"}, 3), "none.csv: there is no such file or folder");
   EXPECT_EQ(refused(""), "t.csv: is empty; a table with a header is needed");
   EXPECT_EQ(refused("q_bucket,k_bucket,plasticity\n"), "t.csv: has no value of plasticity to draw");
   EXPECT_EQ(refused("q_bucket,k_bucket,value\n1,0,1\n"),
-            "t.csv: has no column plasticity or ap_bucket; the figure reads the head_bucket_plasticity.csv of a run");
+            "t.csv: has no column plasticity or ap_bucket; it should be the head_bucket_plasticity.csv of a run");
   EXPECT_EQ(refused("q_bucket,k_bucket,plasticity\n1,0,x\n"),
             "t.csv: line 2, column 'plasticity': 'x' is not a finite number");
   EXPECT_EQ(names_in(here_.path()), std::vector<std::string>{"t.csv"});

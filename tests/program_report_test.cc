@@ -1,4 +1,4 @@
-// report.
+// The subcommand `report`.
 
 #include <fstream>
 #include <sstream>
@@ -30,7 +30,7 @@ class ProgramReport : public ProgramTest {
     words.insert(words.begin(), "report");
     return run(words);
   }
-  /// The line that is said of a failure with this exit code, without the program's name; nothing is left behind.
+  /// The message of a failure with this exit code, without the program's name. The failure must leave no files behind.
   std::string complaint(const std::vector<std::string>& words, int code) const {
     const auto before = here_.names();
     const Outcome outcome = report(words);
@@ -57,7 +57,7 @@ TEST_F(ProgramReport, WritesOnePageAndNamesItWithItsSize) {
   EXPECT_EQ(page.find("%REPORT_"), std::string::npos);
 }
 
-TEST_F(ProgramReport, StandsInTheFolderOfTheResultsUnlessTold) {
+TEST_F(ProgramReport, IsWrittenToTheFolderOfTheResultsByDefault) {
   fs::copy(python, here_ / "results");
   EXPECT_EQ(report({"results"}).code, 0);
   EXPECT_TRUE(fs::exists(here_ / "results/report.html"));
@@ -74,13 +74,14 @@ TEST_F(ProgramReport, WrongUseIsTwo) {
 }
 
 TEST_F(ProgramReport, UnusableInputIsThree) {
-  EXPECT_EQ(complaint({"none"}, 3), "none: there is no such folder");
+  EXPECT_EQ(complaint({"none"}, 3), "none: there is no such file or folder");
   fs::create_directory(here_ / "empty");
   EXPECT_TRUE(complaint({"empty"}, 3).starts_with("empty: holds no head_metrics.csv; "));
   EXPECT_EQ(complaint({sample, "--output", "x.html", "--labels", "none.csv"}, 3), "none.csv: there is no such file");
   fs::copy(python, here_ / "broken");
   write_bytes(here_ / "broken/head_bucket_plasticity.csv", "layer,q_head,q_bucket,k_bucket\n");
-  EXPECT_EQ(complaint({"broken"}, 3), "broken/head_bucket_plasticity.csv: has no column plasticity or ap_bucket");
+  EXPECT_EQ(complaint({"broken"}, 3), "broken/head_bucket_plasticity.csv: has no column plasticity or ap_bucket; it should be the "
+            "head_bucket_plasticity.csv of a run");
   write_bytes(here_ / "broken/run.json", "{");
   EXPECT_TRUE(complaint({"broken"}, 3).starts_with("broken/run.json: line 1: "));
 }

@@ -1,4 +1,4 @@
-// Where the program takes a model's rotation from, what it says when it has none, and the heads it shows at the end.
+// Where the program takes a model's rotation from, what it says without one, and the heads that it shows at the end.
 
 #include "program_support.h"
 
@@ -11,7 +11,7 @@ constexpr const char* llama = R"({"model_type": "llama", "head_dim": 8, "rope_th
 
 class ProgramRotation : public ProgramTest {
  protected:
-  /// A copy of the dump with another config.json; empty: none.
+  /// A copy of the dump with another config.json; empty: without config.json.
   fs::path dump_with(const std::string& config) const {
     const fs::path copy = here_ / "dump";
     fs::remove_all(copy);
@@ -21,7 +21,7 @@ class ProgramRotation : public ProgramTest {
     return copy;
   }
 
-  /// What is said on a rotation that cannot be used.
+  /// The message about a rotation that cannot be used.
   std::string complaint(const fs::path& dump, const std::vector<std::string>& flags = {}) const {
     const Outcome outcome = run(analyze_words(dump, flags));
     EXPECT_EQ(outcome.code, 2) << outcome.err;
@@ -40,7 +40,7 @@ void expect_parts(const std::string& text, const std::vector<std::string>& parts
   for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
 }
 
-TEST_F(ProgramRotation, OneLineTellsWhatToPassWhenItIsNotKnown) {
+TEST_F(ProgramRotation, OneLineSaysWhatToPassWhenItIsNotKnown) {
   const Outcome outcome = run(analyze_words(dump_with(""), {"--num_q_heads", "4", "--num_k_heads", "2"}));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const auto lines = lines_starting(outcome.err, "position-exact plasticity is left out");
@@ -99,7 +99,7 @@ TEST_F(ProgramRotation, DryRunNamesIt) {
       << outcome.out;
 }
 
-TEST_F(ProgramRotation, LabelsStandBesideTheHeadsShownAtTheEnd) {
+TEST_F(ProgramRotation, LabelsAreShownBesideTheHeadsAtTheEnd) {
   const fs::path labelled = dump_with(llama);
   write_bytes(labelled / "head_labels.csv", "layer,q_head,induction\n0,0,0.125\n1,3,0.5\n");
   const Outcome found = run(analyze_words(labelled, {}));
@@ -120,7 +120,7 @@ TEST_F(ProgramRotation, LabelsStandBesideTheHeadsShownAtTheEnd) {
   fs::remove(here_ / "head_metrics.csv");
   EXPECT_EQ(run(analyze_words(labelled, {"--labels", (labelled / "head_labels.csv").string()})).code, 3);
   EXPECT_EQ(run(analyze_words(labelled, {"--labels", "none.csv"})).code, 3);
-  EXPECT_FALSE(fs::exists(here_ / "head_metrics.csv")) << "told before any head is read";
+  EXPECT_FALSE(fs::exists(here_ / "head_metrics.csv")) << "the fault must be reported before any head is read";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Runs that are told to stop.
+// Runs that get a signal to stop.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Those that have as many rows of one head as of another.
+// The tables that have the same number of rows for every head.
 constexpr std::array tables{"head_bucket_plasticity", "head_component_weights", "head_metrics", "head_time_plasticity"};
 constexpr std::size_t heads = 16;
 
@@ -26,7 +26,7 @@ class ProgramSignal : public ProgramTest {
   static void SetUpTestSuite() {}
   static void TearDownTestSuite() {}
 
-  /// Many documents make standard errors, and so heads, slow: a signal is meant to arrive in the midst of one.
+  /// Many documents make standard errors slow, so that a signal arrives while a head is being analysed.
   void SetUp() override {
     SynthOptions options;
     options.layers = 1;
@@ -59,7 +59,8 @@ std::vector<std::string> rows_of(const fs::path& file, std::size_t head) {
   return lines_starting(read_bytes(file), fmt::format("0,{},", head));
 }
 
-/// With one worker the finished heads are the first ones; the complete table holds at least the first.
+/// Expects that `partial` holds the first `finished` heads and no others: one worker takes heads in order. `complete`
+/// holds at least the first head.
 void expect_whole_heads(const fs::path& partial, const fs::path& complete, std::size_t finished) {
   const std::string text = read_bytes(partial);
   ASSERT_TRUE(text.ends_with('\n')) << partial;
@@ -84,7 +85,9 @@ TEST_F(ProgramSignal, FirstOneKeepsFinishedHeadsAndEarlierResults) {
     EXPECT_EQ(outcome.code, code) << outcome.err;
     EXPECT_EQ(outcome.out, "");
     EXPECT_TRUE(is_plain_text(outcome.err)) << outcome.err;
-    EXPECT_EQ(lines_starting(outcome.err, "stopping after the heads in work; once more to quit at once").size(), 1U);
+    EXPECT_EQ(
+        lines_starting(outcome.err, "stopping after the heads in progress; interrupt again to quit at once").size(),
+        1U);
     const std::size_t finished = lines_starting(outcome.err, "[").size();
     ASSERT_GE(finished, 1U);
     ASSERT_LT(finished, heads) << "the signal came too late to test anything";
@@ -108,7 +111,7 @@ TEST_F(ProgramSignal, FirstOneKeepsFinishedHeadsAndEarlierResults) {
 }
 
 TEST_F(ProgramSignal, SecondOneQuitsAtOnce) {
-  // The note on a row that was dropped tells that the first head is in work.
+  // The note about a dropped row shows that the analysis of the first head has begun.
   const fs::path file = here_ / "dump" / "l00h00q" / "data.parquet";
   HeadRows rows = read_head_file(file, Side::query).rows;
   rows.vectors.front() = std::numeric_limits<float>::quiet_NaN();
@@ -116,11 +119,12 @@ TEST_F(ProgramSignal, SecondOneQuitsAtOnce) {
   RunningProgram program(slow_words({"--num_pairs_per_bucket", "300000", "--non_finite", "drop"}), surroundings_);
   program.wait_for("dropped 1 of 400 rows");
   program.send(SIGINT);
-  program.wait_for("once more to quit at once\n");
+  program.wait_for("interrupt again to quit at once\n");
   program.send(SIGINT);
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.signal, SIGINT) << outcome.code << "\n" << outcome.err;
-  EXPECT_TRUE(outcome.err.ends_with("stopping after the heads in work; once more to quit at once\n")) << outcome.err;
+  EXPECT_TRUE(outcome.err.ends_with("stopping after the heads in progress; interrupt again to quit at once\n"))
+      << outcome.err;
   EXPECT_EQ(names_in(here_ / "out"), std::vector<std::string>{});
 }
 
@@ -131,7 +135,7 @@ TEST_F(ProgramSignal, InTheTerminalTheBarGivesWay) {
   program.send(SIGINT);
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.code, 130);
-  EXPECT_NE(outcome.err.find("\r\x1b[Kstopping after the heads in work; once more to quit at once\n"),
+  EXPECT_NE(outcome.err.find("\r\x1b[Kstopping after the heads in progress; interrupt again to quit at once\n"),
             std::string::npos)
       << outcome.err;
 }
@@ -147,7 +151,7 @@ TEST_F(ProgramSignal, HoweverEarlyItComesMessageAndFilesAgree) {
   const bool was_begun = !lines_starting(outcome.err, "[").empty();
   EXPECT_EQ(names_in(here_ / "out").size(), was_begun ? 6U : 1U);
   EXPECT_EQ(last_line(outcome.err), was_begun ? "interrupted: 1 of 2 heads are in out/head_metrics.partial.csv"
-                                              : "interrupted before any head was done");
+                                              : "interrupted before any head was finished");
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// validate and plan.
+// The subcommands `validate` and `plan`.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "attention_plasticity/study/csv_table.h"
+#include "attention_plasticity/results/csv_table.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -31,7 +31,7 @@ class ProgramStudy : public ProgramTest {
     flags.insert(flags.begin(), "plan");
     return run(flags);
   }
-  /// The line that is said of a failure with this exit code, without the program's name.
+  /// The message of a failure with this exit code, without the program's name.
   std::string complaint(const std::vector<std::string>& words, int code) const {
     const Outcome outcome = run(words);
     EXPECT_EQ(outcome.code, code) << outcome.err;
@@ -51,7 +51,7 @@ std::vector<std::string> with(std::vector<std::string> words, const std::vector<
   return words;
 }
 
-TEST_F(ProgramValidate, TableShowsWhatRealHeadsSay) {
+TEST_F(ProgramValidate, TableShowsTheAgreementOfRealHeads) {
   const Outcome outcome = validate(with({"--metrics", exact, "--labels", labels}, roles));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(is_plain_text(outcome.out));
@@ -118,10 +118,10 @@ TEST_F(ProgramValidate, WrongUseIsTwoAndNamesTheNearest) {
   const auto complain = [&](const std::vector<std::string>& flags) { return complaint(with(files, flags), 2); };
   EXPECT_EQ(complaint({"validate"}, 2), "validate needs --metrics: head_metrics.csv of a run, or its folder");
   EXPECT_EQ(complaint({"validate", "--metrics", exact}, 2),
-            "validate needs --labels: a file with what is known of the heads");
+            "validate needs --labels: a file with the known labels of the heads");
   EXPECT_EQ(complaint({"validate", "x"}, 2), "x: validate takes flags only; files are given as --metrics and --labels");
   EXPECT_EQ(complain({"--positive", "induction>0.1"}),
-            "--positive needs --negative beside it: two kinds of heads are set against each other");
+            "--positive also needs --negative: two kinds of heads are compared");
   EXPECT_EQ(complain({"--json", "--csv"}), "--json and --csv exclude each other");
   EXPECT_EQ(complain({"--columns", "ap_exakt"}), exact + " has no column 'ap_exakt'; did you mean ap_exact?");
   EXPECT_EQ(complain({"--columns", "ap_exact,"}), "--columns: ap_exact, holds an empty name");
@@ -135,7 +135,7 @@ TEST_F(ProgramValidate, WrongUseIsTwoAndNamesTheNearest) {
 }
 
 TEST_F(ProgramValidate, UnusableInputIsThree) {
-  EXPECT_EQ(complaint({"validate", "--metrics", "none.csv", "--labels", labels}, 3), "none.csv: there is no such file");
+  EXPECT_EQ(complaint({"validate", "--metrics", "none.csv", "--labels", labels}, 3), "none.csv: there is no such file or folder");
   EXPECT_EQ(complaint({"validate", "--metrics", exact, "--labels", "."}, 3), ".: is a folder and should be a file");
   write_bytes(here_ / "bad.csv", "layer,q_head,x\n1,0\n");
   EXPECT_EQ(complaint({"validate", "--metrics", exact, "--labels", "bad.csv"}, 3),
@@ -172,7 +172,7 @@ TEST_F(ProgramPlan, GoesToStandardOutputAndTheSummaryToStandardError) {
   EXPECT_EQ(first_line(outcome.err), "20 KV heads: 10 full, 10 windowed (64 + 4 tokens)");
 }
 
-TEST_F(ProgramPlan, GoesByTheRunBesideTheMetrics) {
+TEST_F(ProgramPlan, UsesTheRunJsonBesideTheMetrics) {
   fs::create_directory(here_ / "run");
   fs::copy_file(lab_model, here_ / "run" / "head_metrics.csv");
   write_bytes(here_ / "run" / "run.json",
@@ -182,7 +182,7 @@ TEST_F(ProgramPlan, GoesByTheRunBesideTheMetrics) {
                              {"layer": 8, "attention": "sliding", "window": 512.0}]}})");
   const Outcome outcome = plan({"--metrics", "run", "--keep", "0", "--window", "128", "--sinks", "0"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  // Now 14 heads of T and 6 of 512 tokens; planned 14 of 128: at 4,096 tokens 1 - 4864 / 60416.
+  // Now 14 heads hold T tokens and 6 hold 512; as planned, the 14 hold 128. At T = 4,096 this saves 1 - 4864 / 60416.
   EXPECT_EQ(outcome.err,
             "20 KV heads: 0 full, 14 windowed (128 + 0 tokens), 6 sliding as they are\n"
             "cache saved: 91.9% at 4k, 98.9% at 32k, 99.7% at 128k tokens\n");
@@ -220,9 +220,10 @@ TEST_F(ProgramPlan, WrongUseIsTwo) {
   const auto complain = [&](const std::vector<std::string>& flags) {
     return complaint(with({"plan", "--metrics", lab_model}, flags), 2);
   };
-  EXPECT_EQ(complaint({"plan"}, 2), "plan needs one of --metrics (what a run measured) and --plan (a plan to rewrite)");
+  EXPECT_EQ(complaint({"plan"}, 2),
+            "plan needs either --metrics (what a run measured) or --plan (a plan to convert to another format)");
   EXPECT_EQ(complain({"--plan", "x"}),
-            "plan needs one of --metrics (what a run measured) and --plan (a plan to rewrite)");
+            "plan needs either --metrics (what a run measured) or --plan (a plan to convert to another format)");
   const std::string one_of =
       "a plan needs one of --keep (the share of KV heads that stay full) and --threshold (their least score)";
   EXPECT_EQ(complain({}), one_of);
@@ -232,18 +233,19 @@ TEST_F(ProgramPlan, WrongUseIsTwo) {
   EXPECT_EQ(complain({"--keep", "0.5", "--group", "maxx"}), "--group: maxx is not one of max, mean; did you mean max?");
   EXPECT_TRUE(complain({"--keep", "0.5", "--window", "0"}).starts_with("--window: "));
   EXPECT_TRUE(complain({"--keep", "0.5", "--column", "ap_exat"}).ends_with("did you mean ap_exact?"));
-  EXPECT_EQ(complain({"--keep", "0.5", "--num_q_heads", "6"}), "--num_q_heads: means nothing to metrics; leave it out");
+  EXPECT_EQ(complain({"--keep", "0.5", "--num_q_heads", "6"}),
+            "--num_q_heads: does not apply to metrics; it is for tsv");
   ASSERT_EQ(plan({"--metrics", lab_model, "--keep", "0.5", "--output", "a.json"}).code, 0);
   EXPECT_EQ(complaint({"plan", "--plan", "a.json", "--keep", "0.5"}, 2),
-            "--keep: means nothing to a json plan; leave it out");
+            "--keep: does not apply to a json plan; it is for metrics, scores");
   write_bytes(here_ / "scores.json", R"({"0-0": [0.5]})");
   EXPECT_EQ(complaint({"plan", "--plan", "scores.json"}, 2), one_of);
 }
 
 TEST_F(ProgramPlan, PooledMetricsAreRefusedWithWhatTheyLack) {
   EXPECT_TRUE(complaint({"plan", "--metrics", positional, "--keep", "0.5"}, 3)
-                  .ends_with("has no ap_exact, which needs the model's rotation when the dump is analysed; --column "
-                             "plans by another"));
+                  .ends_with("has no ap_exact, which is measured only when the model's rotation is known; choose "
+                             "another column with --column"));
 }
 
 TEST_F(ProgramPlan, OutputThatCannotBeWrittenIsSixAndLeavesTheOldPlan) {

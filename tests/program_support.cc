@@ -48,7 +48,7 @@ Channel make_file(const std::string& file) {
   return {fd, -1};
 }
 
-// Raw: the test reads the bytes as written, with no \r that the terminal puts before \n.
+// The terminal is raw: it puts no \r before \n, so that the test reads the bytes as the program wrote them.
 Channel make_terminal(int columns) {
   termios raw{};
   ::cfmakeraw(&raw);
@@ -73,7 +73,7 @@ Channel standard_error(const Surroundings& surroundings) {
 }
 
 std::vector<std::string> environment_of(const Surroundings& surroundings) {
-  // Of two variables of one name the first counts.
+  // When a name occurs twice, the first variable counts.
   std::vector<std::string> variables = surroundings.environment;
   variables.emplace_back("TERM=xterm");
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -91,7 +91,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Appends what there is to read. False at the end; a terminal's end is EIO.
+// Appends the available bytes. Returns false at the end, which a terminal reports as EIO.
 bool read_some(int fd, std::string& text) {
   std::array<char, 4096> buffer{};
   const ssize_t got = ::read(fd, buffer.data(), buffer.size());
@@ -115,7 +115,7 @@ RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const 
   pid_ = ::fork();
   if (pid_ < 0 || nothing < 0) fail("no process");
   if (pid_ == 0) {
-    // What the test was started with, such as a shell's ignored SIGINT, is not passed on.
+    // The program does not inherit ignored signals, such as a SIGINT that a shell ignores.
     for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_DFL);
     const bool ready = ::chdir(surroundings.folder.c_str()) == 0 && ::dup2(nothing, STDIN_FILENO) >= 0 &&
                        ::dup2(out.program, STDOUT_FILENO) >= 0 && ::dup2(err.program, STDERR_FILENO) >= 0;

@@ -16,13 +16,13 @@ namespace attention_plasticity {
 struct Surroundings {
   std::filesystem::path folder;          ///< the working folder
   std::vector<std::string> environment;  ///< "NO_COLOR=1"; NO_COLOR is unset and TERM is xterm unless given here
-  std::string out;                       ///< a file in place of the pipe on standard output
-  std::string err;                       ///< likewise on standard error
+  std::string out;                       ///< a file for standard output; empty: a pipe
+  std::string err;                       ///< a file for standard error; empty: a pipe
   int terminal_columns = 0;              ///< > 0: standard error is a terminal of this width
-  bool reader_leaves = false;            ///< standard output is a pipe that nobody reads any more
+  bool reader_leaves = false;            ///< true: standard output is a pipe whose reading end is closed
 };
 
-/// What the program left.
+/// The exit code and the output of the program.
 struct Outcome {
   int code = -1;    ///< -1: ended by a signal
   int signal = 0;   ///< the signal that ended it
@@ -30,7 +30,7 @@ struct Outcome {
   std::string err;  ///< standard error
 };
 
-/// The program at work. A test that ends early ends it too, and so does a hang of more than a minute.
+/// The program while it runs. It is killed when the test ends early. A test fails when the program hangs for a minute.
 class RunningProgram {
  public:
   RunningProgram(const std::vector<std::string>& arguments, const Surroundings& surroundings);
@@ -55,10 +55,10 @@ class RunningProgram {
 /// Starts the program and waits for its end.
 Outcome run_program(const std::vector<std::string>& arguments, const Surroundings& surroundings);
 
-/// The lines of a text whose last line is ended.
+/// The lines of a text, without their line breaks.
 std::vector<std::string> lines_of(const std::string& text);
 
-/// The first and the last line; empty where there is none.
+/// The first and the last line; empty when the text has no line.
 std::string first_line(const std::string& text);
 std::string last_line(const std::string& text);
 
@@ -68,23 +68,23 @@ std::vector<std::string> lines_starting(const std::string& text, const std::stri
 /// The names in a folder, sorted.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
-/// Where no control character but the line feed occurs.
+/// Whether a text has no control characters other than line feeds.
 bool is_plain_text(const std::string& text);
 
-/// The flags and values of `analyze`: for a dump, then others.
+/// The arguments of `analyze` for a dump, followed by `others`.
 std::vector<std::string> analyze_words(const std::filesystem::path& dump, const std::vector<std::string>& others);
 
-/// A test that runs the program in a folder of its own, on a dump that its suite shares: 2 layers of 4 query heads and
-/// 2 key heads, with 120 rows of 8 components in 4 buckets.
+/// A test that runs the program in a folder of its own. The tests of a suite share a dump: 2 layers of 4 query heads
+/// and 2 key heads, with 120 rows of 8 components in 4 buckets.
 class ProgramTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite();
   static void TearDownTestSuite();
 
   static std::filesystem::path dump() { return *shared_ / "dump"; }
-  /// Starts the program here, unless the surroundings name another folder.
+  /// Runs the program in here_, unless the surroundings name another folder.
   Outcome run(const std::vector<std::string>& arguments, Surroundings surroundings = {}) const;
-  /// `analyze` of the suite's dump, with more flags.
+  /// Runs `analyze` on the suite's dump, with further flags.
   Outcome analyze(const std::vector<std::string>& flags = {}, const Surroundings& surroundings = {}) const;
 
   const TemporaryFolder here_;

@@ -27,7 +27,7 @@ class ProgramTerminal : public ProgramTest {
   }
 };
 
-/// What stands on each line of a terminal after `text`, the last line being the one with the cursor.
+/// The lines that a terminal shows after `text`. The cursor is on the last line.
 std::vector<std::string> screen(const std::string& text) {
   std::vector<std::string> lines{""};
   std::size_t column = 0;

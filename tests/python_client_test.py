@@ -31,7 +31,7 @@ def expect(condition, message):
 
 
 def make(folder):
-    """A dump to be downloaded, not read: heads of random bytes, two of them alike, and the small files beside them."""
+    """Makes a dump for downloads only: heads of random bytes, two of them equal, and the small files beside them."""
     folder = pathlib.Path(folder)
     source = random.Random(0)
     for layer in range(5):
@@ -66,7 +66,7 @@ def scan(cache):
 
 
 def verify(cache, revision, folder, *left_out):
-    """The cache holds the folder's files but for those left out: one blob each, links relative, nothing unfinished."""
+    """Checks that the cache holds the files except those left out: one blob each, relative links, no partial file."""
     root = pathlib.Path(cache) / ("datasets--" + REPO.replace("/", "--"))
     wanted = {name: content for name, content in contents(folder).items() if name not in left_out}
     commit = (root / "refs" / revision).read_text()
@@ -87,7 +87,7 @@ def verify(cache, revision, folder, *left_out):
 
 
 def state(cache):
-    """All names in the cache, where links lead, and when blobs were written."""
+    """Prints all names in the cache, the targets of links, and the times of blobs."""
     for entry in sorted(pathlib.Path(cache).rglob("*")):
         detail = ""
         if entry.is_symlink():
@@ -98,7 +98,7 @@ def state(cache):
 
 
 def sent_once(log, folder):
-    """Each large content left the storage once, whole."""
+    """Checks that the storage sent each large content once, and completely."""
     sizes = {etag(content): len(content) for content in contents(folder).values() if is_large(content)}
     sent = {}
     for line in pathlib.Path(log).read_text().splitlines():

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The program and the Python client of the Hub on one cache: python_client_test.sh PROGRAM LOOPBACK_HUB PYTHON
-# PYTHON has the packages of requirements/hub_test.txt. With `-` as PROGRAM the client is tried alone.
+# PYTHON needs the packages of requirements/hub_test.txt. With `-` as PROGRAM only the client is tested.
 set -euo pipefail
 program=$1
 loopback_hub=$2
@@ -10,7 +10,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() { echo "python_client_test: $*"; exit 1; }
 
-# Nothing of the user's own set-up: not the token, not the cache, not the proxy.
+# The test must not use the user's own token, cache or proxy.
 for name in $(compgen -e | grep -E '^(HF_|HUGGING|XDG_CACHE_HOME$|TRANSFORMERS_OFFLINE$)'); do unset "$name"; done
 export HOME=$scratch/home HF_HOME=$scratch/home no_proxy='*' NO_PROXY='*'
 export HF_HUB_DISABLE_XET=1 HF_HUB_DISABLE_TELEMETRY=1 HF_HUB_DISABLE_PROGRESS_BARS=1 PYTHONDONTWRITEBYTECODE=1
@@ -19,7 +19,7 @@ dump=$scratch/dump
 log=$scratch/requests.log
 "$python" "$steps" make "$dump"
 
-# The server ends with its standard input, that is with this script at the latest.
+# The server ends when its standard input closes, at the latest when this script ends.
 start_hub() {
   : >"$log"
   coproc HUB { exec "$loopback_hub" --repo org/name --revision "$revision" --folder "$dump" --log "$log" "$@"; }
@@ -42,7 +42,7 @@ download() {
 has() { grep -qE "$1" "$log"; }
 files='resolve|^[A-Z]+ storage'
 
-# 0. The client alone: the server is one that it takes for the Hub.
+# 0. The client alone: it accepts the server as a Hub.
 start_hub --page_size 4
 client snapshot "$scratch/whole" "$revision" >/dev/null
 client verify "$scratch/whole" "$revision" "$dump"
@@ -64,7 +64,7 @@ if [ "$program" = - ]; then
   exit 0
 fi
 
-# 1. What the client downloaded, the program takes as it is.
+# 1. The program uses the files that the client downloaded.
 start_hub
 "$python" "$steps" state "$scratch/whole" >"$scratch/before"
 download "$scratch/whole"
@@ -77,7 +77,7 @@ commit=$(cat "$scratch/whole/datasets--org--name/refs/$revision")
   fail "the program names $(tail -n 1 "$scratch/program.out")"
 stop_hub
 
-# 2. And the other way round.
+# 2. The client uses the files that the program downloaded.
 start_hub
 download "$scratch/theirs"
 client verify "$scratch/theirs" "$revision" "$dump"
@@ -89,8 +89,8 @@ client verify "$scratch/theirs" "$revision" "$dump"
 client scan "$scratch/theirs"
 stop_hub
 
-# 3. Both at once. Whoever has a file's lock looks for its blob before asking for it, so each is sent once in all. The one
-# that starts first takes two seconds for a file; the other one comes while it does.
+# 3. Both at the same time. The one that holds a file's lock looks for the blob before it downloads the file, so that each
+# file is sent once. The first one takes two seconds for a file; the second one starts meanwhile.
 at_once() {
   start_hub --slow 100000
   "$1" "$scratch/$3" &

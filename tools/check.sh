@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formatting, linting, and the tests under sanitizers; stops at the first finding. Run it as `make check`.
+# Checks formatting, runs the tests under sanitizers, and lints; stops at the first finding. Run it as `make check`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves that a stranger gets there: a bare Debian 12 in a chroot, a clone of the committed tree, `make run`,
-# `make test`, nothing else. Needs root for debootstrap and chroot; run it as `make fresh`.
+# Proves that a new user can build and test the project: runs `make run` and `make test` on a clone of the committed
+# tree in a bare Debian 12. Needs root for debootstrap and chroot; run it as `make fresh`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source_dir=$PWD
@@ -13,12 +13,12 @@ finish() {
   for mounted in proc dev/pts dev tmp/source; do
     if mountpoint -q "$system/$mounted"; then "${as_root[@]}" umount --lazy "$system/$mounted" || true; fi
   done
-  # Never delete through a mount that stayed.
+  # Nothing is deleted while a mount remains, because the files behind it would be deleted too.
   if ! grep -qF " $system/" /proc/mounts; then "${as_root[@]}" rm -rf "$(dirname "$system")"; fi
 }
 trap finish EXIT
 
-# The mirror that this machine uses is one that it can reach.
+# Use the mirror of this machine, because it can be reached from here.
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Release: bookworm' 2>/dev/null | head -n 1)
 say "bare Debian 12 in $system"
 log=$(mktemp)
@@ -26,7 +26,7 @@ log=$(mktemp)
   { tail -n 20 "$log" >&2; say "debootstrap failed; the whole log is $log"; exit 1; }
 rm -f "$log"
 
-# How this machine reaches the package registries: name service, certificates, proxies.
+# Copy how this machine reaches the package registries: name service, certificates, proxies.
 for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
   [ ! -e "$file" ] || "${as_root[@]}" cp -L --remove-destination "$file" "$system$file"
 done

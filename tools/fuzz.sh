@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Feeds the parsers of the Hub's answers with broken ones: tools/fuzz.sh [SECONDS], 600 unless told. The preset `fuzz` builds
-# the fuzz targets. Starts from fuzz/corpus and leaves it as it is: what is found lies in build/fuzz/findings.
+# Feeds broken answers of the Hub to the parsers: tools/fuzz.sh [SECONDS] (default: 600). The preset `fuzz` builds the fuzz
+# targets with clang++-14. Starts from fuzz/corpus and does not change it; findings go to build/fuzz/findings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what a build needs on Debian 12, and nothing that is there already.
+# Installs what a build needs on Debian 12, and skips what is installed already.
 #
 #   tools/setup.sh [build]  compiler, libraries, Arrow, Node: what `make build` needs
 #   tools/setup.sh run      also gnuplot, which `make run` draws with
@@ -63,7 +63,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   rm -f "$log"
 fi
 
-# One stamp per requirements file: its own checksum, so that a changed pin is installed and nothing else is.
+# The stamp of a requirements file is its checksum. Only files that have changed are installed again.
 if [ ${#requirements[@]} -gt 0 ] && [ ! -x .venv/bin/pip ]; then
   say "making .venv"
   /usr/bin/python3 -m venv .venv

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The page of `report` as one HTML file: tools/web_build.sh OUTPUT
+# Builds the page of `report` as one HTML file: tools/web_build.sh OUTPUT
 #
-# Node comes from .venv (tools/setup.sh puts it there), otherwise from the system. Packages are those of
-# web/package-lock.json, in web/node_modules, which all builds share; they are fetched when the lockfile has changed.
+# Node comes from .venv, where tools/setup.sh installs it, otherwise from the system. The packages of
+# web/package-lock.json are fetched into web/node_modules when the lockfile has changed; all builds share them.
 #
-#   tools/web_build.sh --packages   fetches those of the tests as well, and builds nothing
+#   tools/web_build.sh --packages   also fetches the packages of the tests, and builds nothing
 set -euo pipefail
 cd "$(dirname "$0")/.."
 output=${1:?usage: tools/web_build.sh OUTPUT}
@@ -20,11 +20,11 @@ else
   exit 1
 fi
 
-# Node trusts a list of its own; where the system knows further certificates, they hold here too.
+# Node has its own list of trusted certificates; those of the system are added to it.
 certificates=/etc/ssl/certs/ca-certificates.crt
 if [ -z "${NODE_EXTRA_CA_CERTS:-}" ] && [ -e "$certificates" ]; then export NODE_EXTRA_CA_CERTS=$certificates; fi
 
-# Presets may be built side by side.
+# Presets may be built at the same time, so only one of them may install packages at a time.
 exec 9>web/.lock
 flock 9
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Opens reports in Chromium, as users do: tools/web_test.sh. Part of `make check`. AP_PROGRAM names another program than
-# the one of the release build, CHROMIUM another browser than Debian's.
+# Tests the page of `report` in Chromium: tools/web_test.sh. Part of `make check`. AP_PROGRAM names the program
+# (default: that of the release build), CHROMIUM the browser (default: Debian's).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -z "${AP_PROGRAM:-}" ]; then tools/build.sh release attention-plasticity; fi

@@ -1,4 +1,4 @@
-// node build.mjs OUTPUT: the sources below src/ as one HTML page, with two marks where `report` puts a run's data.
+// node build.mjs OUTPUT: bundles src/ into one HTML page, with two marks where `report` puts a run's data.
 
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ async function bundle(entry) {
   return result.outputFiles[0].text.trim();
 }
 
-// An inline element ends where its text says so, whatever the language.
+// An inline element ends at the first end tag in its text, whatever the language of the text.
 function inlined(element, text) {
   if (new RegExp(`</${element}|<!--`, "i").test(text)) throw new Error(`the ${element} would end early`);
   return text;
@@ -30,7 +30,7 @@ function inlined(element, text) {
 const script = inlined("script", await bundle("src/main.ts"));
 const style = inlined("style", await bundle("src/page.css"));
 const hash = createHash("sha256").update(script).digest("base64");
-// What the page carries of others, under their own terms.
+// The notices of the libraries that the page contains.
 const notice = ["echarts/NOTICE", "zrender/LICENSE"]
   .map((file) => readFileSync(`node_modules/${file}`, "utf8").trim())
   .join("\n\n");

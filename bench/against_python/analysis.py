@@ -1,5 +1,5 @@
-"""The analysis of `--compat python` in NumPy, SciPy and pandas: what one writes first, vectorised over components but
-not tuned. One head at a time; docs/method.md has the formulas."""
+"""The analysis of `--compat python` in NumPy, SciPy and pandas, as a first version would be written: vectorised over
+components, but not tuned. It takes one head at a time; docs/method.md has the formulas."""
 
 import numpy as np
 import pandas as pd

@@ -1,7 +1,8 @@
 """Compares tables of run.py with those of `analyze --compat python`: check.py OURS THEIRS
 
-Heads that OURS leaves out do not count. Numbers agree to 1e-9; the p of a Kolmogorov-Smirnov test to 1e-5, which is
-SciPy's own accuracy, and R² near 0, a difference of nearly equal numbers, to 1e-12 absolute."""
+Heads that OURS leaves out do not count. Numbers must agree to 1e-9. The p of a Kolmogorov-Smirnov test must agree to
+1e-5, which is SciPy's own accuracy. R² near 0 is a difference of nearly equal numbers and must agree to 1e-12 absolute.
+"""
 
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ KEYS = ["layer", "q_head", "k_head", "q_bucket", "k_bucket", "component"]
 
 
 def tolerances(column):
-    """Relative and absolute."""
+    """The relative and the absolute tolerance of a column."""
     if column.endswith("ks_p"):
         return 1e-5, 0.0
     return 1e-9, 1e-12 if column.startswith("component") else 0.0

@@ -8,7 +8,7 @@ import os
 from multiprocessing import Pool
 from pathlib import Path
 
-# A process is a worker: the linear algebra below starts no threads of its own.
+# Each process is one worker, so the linear algebra below must not start threads of its own.
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
@@ -46,7 +46,7 @@ def main():
     parser.add_argument("dump", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--heads", type=int, help="analyse the first so many only")
+    parser.add_argument("--heads", type=int, help="analyse only the first N heads")
     arguments = parser.parse_args()
 
     wanted = list(tasks(arguments.dump))[: arguments.heads]

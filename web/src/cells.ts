@@ -1,9 +1,9 @@
-// Cells of heads: means over heads, curves over position, and where buckets lie.
+// Cells of heads: means over heads, curves over position, and positions of buckets.
 
 import { type Cells, type Dataset, member } from "./data.ts";
 import { mean, median, tokens } from "./numbers.ts";
 
-/** By cell: the middle of the heads' values, those that exist; and how many these are. */
+/** For each cell: the mean or median of the heads' values that are not NaN, and the number of these values. */
 export function middleOf(cells: Cells, column: string, heads: readonly number[], middle: "mean" | "median") {
   const values = cells.columns[column];
   const result = { values: new Float64Array(cells.count), counts: new Int32Array(cells.count) };
@@ -19,7 +19,7 @@ export function middleOf(cells: Cells, column: string, heads: readonly number[],
   return result;
 }
 
-/** Where buckets lie, in tokens; unknown without run.json. */
+/** Positions of buckets, in tokens; unknown without run.json. */
 export interface Geometry {
   known: boolean;
   log: boolean;
@@ -39,7 +39,7 @@ export function geometry(data: Dataset): Geometry {
   return { known: true, log, start, center, label: (b) => tokens(start(b)) };
 }
 
-/** Plasticity over position: a point for each head and query bucket. */
+/** Plasticity over position, with a point for each head and query bucket. */
 export interface Curves {
   buckets: number[];
   x(head: number, at: number): number;
@@ -59,7 +59,7 @@ export function curves(data: Dataset): Curves | null {
     };
   }
   if (!buckets) return null;
-  // Tables of the Python toolkit: the mean over the key buckets of a query bucket.
+  // The Python toolkit writes no table over time: take the mean over the key buckets of a query bucket.
   const keys = [...new Set(buckets.keys.q_bucket)];
   const cellsOf = keys.map((key) =>
     Array.from(buckets.keys.q_bucket.keys()).filter((cell) => buckets.keys.q_bucket[cell] === key),
@@ -73,7 +73,7 @@ export function curves(data: Dataset): Curves | null {
   };
 }
 
-/** Weights of a head's components, 1 in sum. */
+/** The weights of a head's components, scaled to sum to 1; NaN when all are 0. */
 export function shares(cells: Cells, head: number): Float64Array {
   const weights = cells.columns.weight.slice(head * cells.count, (head + 1) * cells.count);
   let sum = 0;
@@ -81,7 +81,7 @@ export function shares(cells: Cells, head: number): Float64Array {
   return weights.map((weight) => (sum > 0 ? weight / sum : NaN));
 }
 
-/** Tokens of a bin of distances: 0, 1–2, 3–6, ... */
+/** The distances in a bin, in tokens: 0, 1–2, 3–6, ... */
 export function distanceBin(bin: number): string {
   const first = 2 ** bin - 1;
   const last = 2 ** (bin + 1) - 2;

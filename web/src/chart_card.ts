@@ -6,24 +6,24 @@ import { light } from "./look.ts";
 import { headName, type Page } from "./page.ts";
 import { fileName, save } from "./save.ts";
 
-/** An ECharts option: its own type is too loose to catch a mistake, and too large to read. */
+/** An ECharts option. The type that ECharts declares is too loose to catch a mistake, and too large to read. */
 export type Option = Record<string, unknown>;
 
 export interface Chart {
   id: string;
   title: string;
-  /** Whether it shows the chosen head alone, for the name of a saved file. */
+  /** Whether the chart can show the chosen head alone. The name of a saved file then names the head. */
   followsHead?: boolean;
-  /** What is drawn, in a line or two. */
+  /** What the chart shows, in a line or two. */
   caption(page: Page): string;
   option(page: Page, width: number): Option;
-  /** The series that marks the chosen head, where it is all that another choice changes. */
+  /** The series that marks the chosen head; missing when choosing another head changes more than this series. */
   mark?(page: Page): Option;
   height(page: Page, width: number): number;
   controls?: HTMLElement[];
   /** The head that belongs to a clicked item. */
   headOf?(item: { seriesId?: string; data?: unknown }): number;
-  /** Arrow keys, where a chart has a use for them. */
+  /** Handles a key; returns whether the chart used it. */
   key?(page: Page, key: string): boolean;
 }
 
@@ -82,7 +82,7 @@ export class ChartCard {
     const height = this.chart.height(page, this.width);
     this.canvas.style.height = `${height}px`;
     if (!this.drawn) {
-      // Twice the pixels at least, so that text stays sharp when the page is enlarged.
+      // At least twice the pixels, so that text stays sharp when the page is enlarged.
       const devicePixelRatio = Math.max(2, window.devicePixelRatio);
       this.drawn = init(this.canvas, null, { renderer: "canvas", devicePixelRatio, width: this.width, height });
       this.drawn.on("click", (item) => this.choose(item as { seriesId?: string; data?: unknown }));
@@ -93,7 +93,7 @@ export class ChartCard {
     this.describe(page);
   }
 
-  /** Shows another choice of head, on what is drawn already; false where that takes a new drawing. */
+  /** Marks the chosen head in the chart as it is drawn; false when the chart must be drawn again. */
   markHead(page: Page): boolean {
     if (!this.drawn || !this.chart.mark) return false;
     this.page = page;
@@ -112,7 +112,7 @@ export class ChartCard {
     if (head >= 0) this.page?.change({ head, scope: "head" });
   }
 
-  /** A picture in vectors and light colours, whatever the screen shows; gone after printing. */
+  /** Draws the chart as vectors in light colours, for printing only; afterPrint removes it. */
   beforePrint(): void {
     if (!this.page) return;
     const page = { ...this.page, look: light };

@@ -47,7 +47,7 @@ export function scale(look: Look, colors: string[], range: [number, number], mor
 
 export type Row = [label: string, value: string];
 
-/** What a tooltip says, as elements. */
+/** The content of a tooltip. */
 export function tip(title: string, rows: Row[]): HTMLElement {
   const lines = rows.map(([label, value]) =>
     element("tr", {}, element("th", { scope: "row" }, label), element("td", {}, value)),
@@ -72,7 +72,7 @@ export function tooltip(
   };
 }
 
-/** A head in a tooltip: the columns that matter where it is pointed at. */
+/** The content of a head's tooltip: the values of some columns. */
 export function headTip(data: Dataset, head: number, columns: string[]): HTMLElement {
   const rows: Row[] = [];
   for (const column of new Set(columns)) {

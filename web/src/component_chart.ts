@@ -1,4 +1,4 @@
-// Where in the vector position is written: the share of each component.
+// Which components of the query hold position: the share of each.
 
 import { axis, base, tip, tooltip, type Row } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
@@ -74,7 +74,7 @@ export function componentChart(data: Dataset): Chart | null {
     height: (_page, width) => Math.round(Math.min(460, Math.max(300, width * 0.62))),
     caption: (page) => {
       const single = page.view.scope === "head" && page.view.head >= 0;
-      const rest = "Share of each component in what the queries say of position on a line; 1 in sum.";
+      const rest = "Share of each component in the queries' linear information about position; shares sum to 1.";
       if (!single) return `${page.view.middle === "mean" ? "Mean" : "Median"} of ${headCount(page)}. ${rest}`;
       return `Bars: ${headName(data, page.view.head).toLowerCase()}; line: ${page.view.middle} of ${headCount(page)}. ${rest}`;
     },

@@ -1,9 +1,8 @@
-// Plasticity over position: a thin line for each head, the middle over heads in bold.
+// Plasticity over position: a thin line for each head, a bold line for the mean or median over heads.
 
 import { axis, base, headTip, scale, tip, tooltip } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
 import { curves, geometry, type Curves } from "./cells.ts";
-import { mainColumn } from "./columns.ts";
 import type { Dataset } from "./data.ts";
 import { mean, median, shown, tokens } from "./numbers.ts";
 import { headCount, headName, type Page } from "./page.ts";
@@ -79,7 +78,7 @@ function option(page: Page, all: Curves): Option {
   const middle = middleLine(page, all);
   const series = [headLines(page, all), boldLine("middle", middle, look.ink, 4), chosenLine(page, all)];
   const name = data.tables.time?.columns.position || place.known ? "position of the query, in tokens" : "query bucket";
-  // Doublings on a plain axis: the logarithmic one of ECharts steps by 2^10 and leaves half of the chart empty.
+  // A linear axis of log2(position): the logarithmic axis of ECharts steps by 2^10 and leaves half of the chart empty.
   const doublings = {
     color: look.muted,
     fontSize: 11,
@@ -112,7 +111,7 @@ function option(page: Page, all: Curves): Option {
         return headTip(
           data,
           values[3],
-          [mainColumn(data), "ap_overall"].filter((column) => data.columns.has(column)),
+          data.schema.headline.filter((column) => data.columns.has(column)),
         );
       const title =
         item.seriesId === "chosen"
@@ -139,7 +138,7 @@ export function curveChart(data: Dataset): Chart | null {
     mark: (page) => chosenLine(page, all),
     height: (_page, width) => Math.round(Math.min(420, Math.max(330, width * 0.66))),
     caption: (page) =>
-      `Pooled plasticity by where the query stands. Thin: ${headCount(page)}; bold: their ${page.view.middle}` +
+      `Pooled plasticity by position of the query. Thin lines: ${headCount(page)}; bold: their ${page.view.middle}` +
       (page.view.head >= 0 ? `; in ${page.look.accentName}: ${headName(data, page.view.head).toLowerCase()}.` : "."),
     headOf: (item) => (item.seriesId === "heads" ? (item.data as number[])[3] : -1),
   };

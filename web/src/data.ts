@@ -1,5 +1,5 @@
-// What `report` put into the page: a JSON head and blocks of numbers. Their layout is explained in
-// src/attention_plasticity/report/report.h.
+// The data that `report` put into the page: a JSON head and blocks of numbers. src/attention_plasticity/report/report.h
+// explains their layout.
 
 interface Block {
   kind: "f64" | "i32" | "u16";
@@ -16,7 +16,28 @@ interface PackedTable {
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
+/** What the program's schema of results says about a column. */
+export interface ColumnInfo {
+  name: string;
+  meaning: string;
+  title: string; // empty: the name is shown
+  colors: [number, number] | null; // fixed ends of the colour scale; null: the values' own
+  topic: string; // the group of the column in a list of choices
+  error_of: string; // the column whose standard error it is; empty: none
+  in_facts: boolean; // shown beside a chosen head
+  in_list: boolean; // a column of the list of heads
+}
+
+/** The columns of head_metrics.csv, and of the tables that have several rows for a head. */
+export interface Schema {
+  headline: string[]; // the measures of a whole model, the preferred one first
+  topics: string[]; // in the order in which they are offered
+  metrics: ColumnInfo[];
+  tables: Record<string, ColumnInfo[]>;
+}
+
 interface Head {
+  schema: Schema;
   program: { version: string; commit: string };
   source: string;
   run: { [key: string]: Json } | null;
@@ -28,7 +49,7 @@ interface Head {
   tables: Partial<Record<"buckets" | "components" | "time" | "distance", PackedTable>>;
 }
 
-/** Numbers for every head and cell: those of a head stand together. */
+/** Numbers for every head and cell: all cells of the first head, then those of the next. */
 export interface Cells {
   count: number;
   keys: Record<string, Int32Array>;
@@ -42,6 +63,7 @@ export interface Column {
 }
 
 export interface Dataset {
+  schema: Schema;
   program: Head["program"];
   source: string;
   run: Head["run"];
@@ -97,6 +119,7 @@ export async function decode(headText: string, blocksText: string): Promise<Data
     tables[name as keyof Dataset["tables"]] = unpackTable(table, bytes);
   }
   return {
+    schema: head.schema,
     program: head.program,
     source: head.source,
     run: head.run,
@@ -116,7 +139,7 @@ export function shortName(data: Dataset, head: number): string {
   return `L${data.layer[head]} · H${data.qHead[head]}`;
 }
 
-/** The place of a head, or -1. */
+/** The index of a head, or -1. */
 export function findHead(data: Dataset, layer: number, qHead: number): number {
   for (let i = 0; i < data.count; ++i) {
     if (data.layer[i] === layer && data.qHead[i] === qHead) return i;
@@ -124,7 +147,7 @@ export function findHead(data: Dataset, layer: number, qHead: number): number {
   return -1;
 }
 
-/** A member of nested objects: of run.json, whose parts may be missing. */
+/** A member of nested objects such as run.json; null when a part of the path is missing. */
 export function member(json: Json | undefined, ...path: string[]): Json {
   let at: Json | undefined = json;
   for (const key of path) {

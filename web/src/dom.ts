@@ -1,5 +1,5 @@
-// Elements from data. Texts become text nodes and attributes are set as attributes: nothing of a run is ever parsed as
-// markup.
+// Makes elements from data. Texts become text nodes and attributes are set as attributes: data of a run are never
+// parsed as markup.
 
 export type Child = Node | string | null | undefined;
 type Attributes = Record<string, string | number | boolean | null | undefined>;
@@ -30,7 +30,7 @@ export interface Choice {
   group?: string;
 }
 
-/** A labelled list of choices. `show` changes what is chosen without telling anyone. */
+/** A labelled list of choices. `show` selects a choice without calling `chosen`. */
 export function selector(label: string, choices: Choice[], chosen: (value: string) => void) {
   const list = element("select", { "aria-label": label });
   const groups = new Map<string, HTMLElement>();
@@ -57,7 +57,7 @@ export function selector(label: string, choices: Choice[], chosen: (value: strin
   };
 }
 
-/** A few choices side by side, one of them pressed. */
+/** A row of buttons, of which one is pressed. */
 export function segments(label: string, choices: Choice[], chosen: (value: string) => void) {
   const buttons = choices.map((choice) =>
     button(choice.label, () => chosen(choice.value), { "aria-pressed": "false" }),

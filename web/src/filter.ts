@@ -1,5 +1,5 @@
-// Which heads are shown: `ap_exact>0.5 and layer<10, induction>0.1`. A comma means or, as in `validate`; `and` binds
-// closer.
+// The filter of heads: `ap_exact>0.5 and layer<10, induction>0.1`. A comma means or, as in `validate`; `and` binds
+// more tightly.
 
 export interface Comparison {
   column: string;
@@ -7,7 +7,7 @@ export interface Comparison {
   bound: number;
 }
 
-/** Heads for which all comparisons of any list hold. None at all: every head. */
+/** A head passes when all comparisons of any one list hold. Every head passes an empty filter. */
 export type Filter = Comparison[][];
 
 const signs: Record<string, (value: number, bound: number) => boolean> = {
@@ -38,7 +38,7 @@ export function parseFilter(text: string, knows: (column: string) => boolean): {
   return { filter, problem: "" };
 }
 
-/** A value that is missing meets no condition. */
+/** A missing value (NaN) meets no condition. */
 export function passes(filter: Filter, value: (column: string) => number): boolean {
   return filter.length === 0 || filter.some((all) => all.every((one) => signs[one.sign](value(one.column), one.bound)));
 }

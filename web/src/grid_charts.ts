@@ -1,4 +1,4 @@
-// Two tables of cells as pictures: query bucket by key bucket, and distance by distance.
+// Two heatmaps of cells: query bucket by key bucket, and distance by distance.
 
 import { axis, base, scale, tip, tooltip, type Row } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
@@ -20,14 +20,14 @@ interface Key {
 interface Grid {
   cells: Cells;
   column: string;
-  countColumn: string; // how much is behind a cell
-  keys: Key[]; // across, then up
-  range: [number, number] | null;
+  countColumn: string; // the column with the number of samples in a cell
+  keys: Key[]; // of the x axis, then of the y axis
+  range: [number, number] | null; // ends of the colour scale; null: 0 to the greatest value
 }
 
 const isHead = (page: Page) => page.view.scope === "head" && page.view.head >= 0;
 
-/** Whose cells are shown: for captions. */
+/** For captions: whose cells are shown. */
 function whose(page: Page): string {
   return isHead(page)
     ? headName(page.data, page.view.head)
@@ -111,7 +111,7 @@ export function bucketChart(data: Dataset): Chart | null {
   const cells = data.tables.buckets;
   if (!cells?.keys.k_bucket) return null;
   const place = geometry(data);
-  const unit = place.known ? ", in tokens" : " bucket";
+  const unit = place.known ? "(tokens)" : "(bucket)";
   const long = (bucket: number) =>
     place.known ? `${shown(place.start(bucket))}–${shown(place.start(bucket + 1) - 1)}` : `bucket ${bucket}`;
   const grid: Grid = {
@@ -119,32 +119,26 @@ export function bucketChart(data: Dataset): Chart | null {
     column: "plasticity",
     countColumn: "n_pairs",
     keys: [
-      { name: "k_bucket", title: `keys from${unit}`, label: place.label, tip: "keys at", long },
-      { name: "q_bucket", title: `query from${unit}`, label: place.label, tip: "query at", long },
+      { name: "k_bucket", title: `position of the keys ${unit}`, label: place.label, tip: "keys at", long },
+      { name: "q_bucket", title: `position of the query ${unit}`, label: place.label, tip: "query at", long },
     ],
     range: [0, 1],
   };
   return {
     id: "buckets",
-    title: "By where query and keys stand",
+    title: "By position of query and keys",
     followsHead: true,
     option: (page) => gridOption(page, grid),
     height,
-    caption: (page) => `${whose(page)}. Pooled plasticity of two keys of one bucket, for the queries of a later one.`,
+    caption: (page) => `${whose(page)}. Pooled plasticity of two keys in one bucket, for queries in a later bucket.`,
   };
 }
 
 export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) | null {
   const cells = page.data.tables.distance;
   if (!cells) return null;
-  const names: Record<string, string> = {
-    plasticity: "Plasticity",
-    logit_fixed: "Fixed logit",
-    logit_spread: "Logit spread",
-  };
-  const choices = Object.keys(names)
-    .filter((name) => cells.columns[name])
-    .map((name) => ({ value: name, label: names[name] }));
+  const shown = (page.data.schema.tables.distance ?? []).filter(({ name, title }) => title && cells.columns[name]);
+  const choices = shown.map(({ name, title }) => ({ value: name, label: title }));
   const column = segments("What is shown", choices, (distance) => page.change({ distance }));
   const long = (bin: number) => `${distanceBin(bin)} back`;
   const label = (bin: number) => tokens(2 ** bin - 1);
@@ -153,16 +147,11 @@ export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) 
     column: now.view.distance,
     countColumn: "n_triples",
     keys: [
-      { name: "near_bin", title: "nearer key, tokens back from", label, tip: "nearer key", long },
-      { name: "far_bin", title: "farther key, tokens back from", label, tip: "farther key", long },
+      { name: "near_bin", title: "distance of the nearer key (tokens)", label, tip: "nearer key", long },
+      { name: "far_bin", title: "distance of the farther key (tokens)", label, tip: "farther key", long },
     ],
-    range: now.view.distance === "plasticity" ? [0, 1] : null,
+    range: shown.find(({ name }) => name === now.view.distance)?.colors ?? null,
   });
-  const what: Record<string, string> = {
-    plasticity: "Position-exact plasticity",
-    logit_fixed: "Logit difference settled before the query comes",
-    logit_spread: "Logit difference that the query adds",
-  };
   return {
     id: "distance",
     title: "By distance of the two keys",
@@ -171,7 +160,9 @@ export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) 
     sync: (now) => column.show(now.view.distance),
     option: (now) => gridOption(now, grid(now)),
     height,
-    caption: (now) =>
-      `${whose(now)}. ${what[now.view.distance]}, by how far back the nearer and the farther key stand.`,
+    caption: (now) => {
+      const meaning = shown.find(({ name }) => name === now.view.distance)?.meaning ?? now.view.distance;
+      return `${whose(now)}. ${meaning}. The axes are the distances of the nearer and the farther key from the query.`;
+    },
   };
 }

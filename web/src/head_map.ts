@@ -1,8 +1,8 @@
-// All heads by layer and number, in the colours of one column.
+// A map of all heads by layer and number, coloured by one column.
 
 import { axis, base, headTip, scale, tip, tooltip } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
-import { columnChoices, mainColumn, meaning, rangeOf, valueOf } from "./columns.ts";
+import { columnChoices, mainColumn, meaning, rangeOf, usualFacts, valueOf } from "./columns.ts";
 import { findHead } from "./data.ts";
 import { selector } from "./dom.ts";
 import { viridis } from "./look.ts";
@@ -79,7 +79,7 @@ function chosenSeries(page: Page): Option {
   };
 }
 
-/** A bar below each layer that slides. */
+/** A bar below each layer with a sliding window. */
 function slidingSeries(page: Page): Option {
   return {
     id: "sliding",
@@ -101,7 +101,7 @@ function slidingSeries(page: Page): Option {
   };
 }
 
-/** Cells as square as they can be, and the whole map in one screen. */
+/** The height of a cell in pixels: cells are as square as possible, and the whole map fits on one screen. */
 function cellHeight(page: Page, width: number): number {
   const { num_layers: layers, num_q_heads: heads } = page.data.model;
   return Math.max(9, Math.min(26, (width - 58) / layers, 580 / heads));
@@ -145,7 +145,7 @@ function option(page: Page, width: number): Option {
       return headTip(
         data,
         (item.data as { value: number[] }).value[3],
-        [view.map, mainColumn(data), "logit_fixed", "logit_spread"].filter((name) => data.columns.has(name)),
+        [view.map, mainColumn(data), ...usualFacts(data)],
       );
     }),
     series: [
@@ -166,7 +166,7 @@ function option(page: Page, width: number): Option {
 function caption(page: Page): string {
   const { data, view } = page;
   const parts = [
-    `${view.map}: ${meaning(data, view.map).replace(/^./, (c) => c.toLowerCase()) || "as the table has it"}.`,
+    `${view.map}: ${meaning(data, view.map).replace(/^./, (c) => c.toLowerCase()) || "a column of the table"}.`,
   ];
   const windows = [...new Set(Object.values(data.model.windows))];
   if (windows.length > 0)
@@ -184,7 +184,7 @@ const steps: Record<string, [number, number]> = {
   ArrowDown: [0, 1],
 };
 
-/** Moves the choice to the next measured head in a direction. */
+/** Chooses the next measured head in the direction of an arrow key; Escape clears the choice. */
 function move(page: Page, key: string): boolean {
   const { data, view } = page;
   if (key === "Escape" && view.head >= 0) {

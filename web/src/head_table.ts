@@ -1,4 +1,4 @@
-// The table of heads. Only the rows in sight exist, so that a thousand heads sort at once.
+// The table of heads. Only the visible rows exist as elements, so that a thousand heads are sorted at once.
 
 import { columnChoices, errorOf, meaning, valueOf } from "./columns.ts";
 import { type Dataset, shortName } from "./data.ts";
@@ -10,10 +10,10 @@ import { csv, fileName, save } from "./save.ts";
 const rowHeight = 34;
 const headerHeight = 46;
 const rowsInView = 16;
-const rowsBeyond = 8; // of those in sight, on either side
+const rowsBeyond = 8; // further rows above and below the visible ones
 const mostPrinted = 40;
 
-/** Heads in the order of a column; those without a value come last either way. */
+/** Heads in the order of a column. Heads without a value come last in both directions. */
 export function sortedHeads(data: Dataset, heads: readonly number[], column: string, descending: boolean): number[] {
   const values = new Map(heads.map((head) => [head, valueOf(data, column, head)]));
   const sign = descending ? -1 : 1;
@@ -24,7 +24,7 @@ export function sortedHeads(data: Dataset, heads: readonly number[], column: str
   });
 }
 
-/** Shown columns with all digits; a column with errors is followed by them. */
+/** The shown columns as CSV, with all digits; standard errors follow their column. */
 export function tableCsv(page: Page, heads: readonly number[]): string {
   const { data, view } = page;
   const columns = ["layer", "q_head", "k_head"];
@@ -50,8 +50,8 @@ export class HeadTable {
   private readonly printNote = element("p", { class: "table-note print-only" });
   private page: Page | null = null;
   private heads: number[] = [];
-  private order = ""; // how they were sorted and filtered
-  private active = 0; // the row that the keyboard is on
+  private order = ""; // how the heads were sorted and filtered
+  private active = 0; // the row that the tab key reaches
   private printing = false;
 
   constructor(page: Page) {
@@ -111,7 +111,7 @@ export class HeadTable {
     this.fill();
   }
 
-  /** Brings the chosen head into sight. */
+  /** Scrolls to the chosen head. */
   reveal(): void {
     const at = this.page ? this.heads.indexOf(this.page.view.head) : -1;
     if (at >= 0) this.scrollTo(at);

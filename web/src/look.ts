@@ -1,4 +1,4 @@
-// Colours. Maps of values are viridis and magma, which read the same without colour vision and in grey.
+// Colours. Values are coloured by viridis and magma, which stay readable in grey and without colour vision.
 
 export interface Look {
   dark: boolean;
@@ -9,7 +9,7 @@ export interface Look {
   surface: string;
   accent: string;
   accentName: string; // for captions
-  points: string[]; // from low to high, for thin lines and dots: the part of viridis that stands out here
+  points: string[]; // for thin lines and dots, from low to high: the part of viridis that contrasts with the surface
 }
 
 export const viridis = [
@@ -61,5 +61,5 @@ export const dark: Look = {
   points: viridis.slice(2),
 };
 
-/** Without quotes: ECharts puts it into attributes of a saved SVG as it stands. */
+/** Has no quotes, because ECharts copies it unescaped into attributes of a saved SVG. */
 export const font = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Liberation Sans, Arial, sans-serif";

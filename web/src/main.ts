@@ -1,5 +1,5 @@
 import { type Chart, ChartCard } from "./chart_card.ts";
-import { hasColumn, mainColumn, valueOf } from "./columns.ts";
+import { columnsWith, hasColumn, mainColumn, valueOf } from "./columns.ts";
 import { componentChart } from "./component_chart.ts";
 import { curveChart } from "./curve_chart.ts";
 import { type Dataset, decode } from "./data.ts";
@@ -17,7 +17,7 @@ import { themeSwitch } from "./theme.ts";
 
 type Synced = Chart & { sync?(page: Page): void };
 
-// Which parts of the view each chart depends on, beside the filter and the colours of the page.
+// The parts of the view that each chart depends on, besides the filter and the colours of the page.
 const dependsOn: Record<string, (keyof View)[]> = {
   "head-map": ["map", "head"],
   scatter: ["x", "y", "color", "head"],
@@ -36,7 +36,7 @@ function shownHeads(data: Dataset, text: string): { heads: number[]; problem: st
   return { heads, problem };
 }
 
-/** The bar that stays in sight: which heads, and which one. */
+/** The bar that stays visible: the filter of heads and the chosen head. */
 function controlBar(page: Page) {
   const input = element("input", {
     type: "search",
@@ -84,7 +84,7 @@ function controlBar(page: Page) {
   };
 }
 
-/** Whose cells the lower charts show. */
+/** The switches of the lower charts: all heads or the chosen head, mean or median. */
 function scopeBar(page: Page) {
   const scope = segments(
     "Whose cells",
@@ -105,7 +105,7 @@ function scopeBar(page: Page) {
   const facts = element("div", {});
   const labels = [...page.data.columns.values()].filter((column) => column.isLabel).map((column) => column.name);
   const columns = [
-    ...new Set([mainColumn(page.data), "ap_exact_empirical", "ap_overall", "logit_fixed", "logit_spread", ...labels]),
+    ...new Set([mainColumn(page.data), ...columnsWith(page.data, (column) => column.in_facts), ...labels]),
   ];
   return {
     element: element(
@@ -178,7 +178,7 @@ async function build(data: Dataset): Promise<void> {
       try {
         history.replaceState(null, "", fragment === "" ? location.pathname + location.search : `#${fragment}`);
       } catch {
-        // A page that is embedded in another one may have no address of its own; the view changes all the same.
+        // A page that is embedded in another one may have no address of its own. The view changes nevertheless.
       }
       update(before);
     },
@@ -248,7 +248,7 @@ async function build(data: Dataset): Promise<void> {
   );
   document.title = `${modelName(data)} · attention plasticity`;
 
-  // What is in sight first; the rest in steps, so that the page answers meanwhile.
+  // Draws the visible parts first and the rest chart by chart, so that the page stays responsive.
   bar.show(problem);
   scope.show();
   table.draw(page);

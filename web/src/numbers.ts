@@ -40,7 +40,7 @@ export function mean(values: readonly number[]): number {
   return values.length === 0 ? NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** By linear interpolation between the values around it. */
+/** The quantile by linear interpolation between neighbouring values. */
 export function quantile(values: readonly number[], share: number): number {
   if (values.length === 0) return NaN;
   const sorted = Float64Array.from(values).sort();

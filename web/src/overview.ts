@@ -1,5 +1,6 @@
-// The top of the page: what was run, how it went, and what it says of the model as a whole.
+// The top of the page: what was run, how it went, and the results for the whole model.
 
+import { errorOf } from "./columns.ts";
 import { type Dataset, type Json, member, shortName } from "./data.ts";
 import { type Child, element } from "./dom.ts";
 import { bytes, mean, percent, shown, withError } from "./numbers.ts";
@@ -40,7 +41,7 @@ export function statusLine(data: Dataset): HTMLElement {
   return element("ul", { class: "status" }, ...items);
 }
 
-/** Heads that failed, with the reason of each. */
+/** The heads that failed, each with its reason. */
 export function failureList(data: Dataset): HTMLElement | null {
   const failed = failures(data);
   if (failed.length === 0) return null;
@@ -71,7 +72,7 @@ interface Summary {
   above: number;
 }
 
-/** From run.json; without it from the table, where no error is known. */
+/** From run.json; without it from the table, which has no error of the mean. */
 function summaryOf(data: Dataset, column: string): Summary | null {
   const given = member(data.run, "summary", column);
   const values = [...(data.columns.get(column)?.values ?? [])].filter((value) => !Number.isNaN(value));
@@ -97,7 +98,7 @@ function summaryOf(data: Dataset, column: string): Summary | null {
   };
 }
 
-/** How the heads spread over 0 to 1. */
+/** A histogram of the heads' values from 0 to 1. */
 function strip(data: Dataset, column: string): SVGElement {
   const name = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(name, "svg");
@@ -163,20 +164,18 @@ function summaryCard(data: Dataset, summary: Summary, title: string, remark: str
 
 export function summaryCards(data: Dataset): HTMLElement[] {
   const cards: HTMLElement[] = [];
-  const exact = summaryOf(data, "ap_exact");
-  const pooled = summaryOf(data, "ap_overall");
-  if (exact) cards.push(summaryCard(data, exact, "Position-exact plasticity", "ap_exact, the one to go by."));
-  if (pooled) {
-    cards.push(
-      summaryCard(
-        data,
-        pooled,
-        "Pooled plasticity",
-        exact
-          ? "ap_overall, for comparison with earlier work."
-          : "ap_overall. There is no ap_exact in these results; it needs the model's rotation.",
-      ),
-    );
+  const [best] = data.schema.headline;
+  for (const name of data.schema.headline) {
+    const summary = summaryOf(data, name);
+    if (!summary) continue;
+    const title = data.schema.metrics.find((column) => column.name === name)?.title || name;
+    const remark =
+      name === best
+        ? `${name}, the measure to trust.`
+        : cards.length > 0
+          ? `${name}, for comparison with earlier work.`
+          : `${name}. These results have no ${best}, which is measured only when the model's rotation is known.`;
+    cards.push(summaryCard(data, summary, title, remark));
   }
   return cards;
 }
@@ -211,13 +210,14 @@ function facts(data: Dataset): [string, string | null][] {
   const size = number(at("sampling", "bucket_size"));
   const files = at("input", "files");
   const kv = number(at("model", "num_k_heads"));
+  const dim = number(at("model", "head_dim"));
   const wall = number(at("resources", "wall_s"));
   return [
     ["Model", data.model.name],
     [
       "Shape",
       `${data.model.num_layers} layers of ${data.model.num_q_heads} query heads${Number.isFinite(kv) ? ` on ${kv} key heads` : ""}` +
-        (Number.isFinite(number(at("model", "head_dim"))) ? `, ${shown(number(at("model", "head_dim")))} wide` : ""),
+        (Number.isFinite(dim) ? ` of ${shown(dim)} components` : ""),
     ],
     ["Rotary embedding", rotation(data)],
     ["Sliding windows", windows(data)],
@@ -288,18 +288,18 @@ export function runCard(data: Dataset): HTMLElement {
     element("h3", {}, "What was run"),
     data.run
       ? null
-      : element("p", { class: "remark" }, "There is no run.json beside these tables, so little is known of the run."),
+      : element("p", { class: "remark" }, "Little is known about the run: there is no run.json beside these tables."),
     element("dl", {}, ...entries),
     configTable(data),
   );
 }
 
-/** A line for the chosen head: its main figures and labels. */
+/** A line with the main values and labels of the chosen head. */
 export function headFacts(data: Dataset, head: number, columns: string[]): HTMLElement {
   const items = columns.flatMap((column) => {
     const value = data.columns.get(column)?.values[head] ?? NaN;
     if (Number.isNaN(value)) return [];
-    const error = data.columns.get(`${column}_se`)?.values[head] ?? NaN;
+    const error = data.columns.get(errorOf(data, column) ?? "")?.values[head] ?? NaN;
     return [element("div", {}, element("dt", {}, column), element("dd", {}, withError(value, error)))];
   });
   const which = element("div", {}, element("dt", {}, "chosen head"), element("dd", {}, shortName(data, head)));

@@ -1,4 +1,4 @@
-// Files that the page hands out.
+// Files that the page saves.
 
 export function save(name: string, content: BlobPart, type: string): void {
   const address = URL.createObjectURL(new Blob([content], { type }));
@@ -9,7 +9,7 @@ export function save(name: string, content: BlobPart, type: string): void {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** A name as file systems take it. */
+/** A file name that every file system accepts. */
 export function fileName(...parts: string[]): string {
   return parts
     .map((part) => part.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[-.]+|-+$/g, ""))
@@ -17,7 +17,7 @@ export function fileName(...parts: string[]): string {
     .join("-");
 }
 
-/** RFC 4180, with LF. What does not exist is an empty field. */
+/** CSV (RFC 4180, with LF). NaN is an empty field. */
 export function csv(columns: string[], rows: number[][]): string {
   const quoted = (name: string) => (/[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
   const lines = [columns.map(quoted).join(",")];

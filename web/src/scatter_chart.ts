@@ -1,4 +1,4 @@
-// Any column against any other.
+// A scatter chart of any column against any other.
 
 import { axis, base, headTip, scale, tooltip } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
@@ -20,7 +20,7 @@ function drawnHeads(page: Page): number[] {
   );
 }
 
-/** Ranks from 1; equal values share the mean of theirs. */
+/** Ranks from 1; equal values get the mean of their ranks. */
 export function ranks(values: number[]): number[] {
   const order = values.map((_, i) => i).sort((a, b) => values[a] - values[b]);
   const result = new Array<number>(values.length);
@@ -33,7 +33,7 @@ export function ranks(values: number[]): number[] {
   return result;
 }
 
-/** Spearman's rank correlation; NaN where a side does not vary. */
+/** Spearman's rank correlation; NaN when x or y does not vary. */
 export function rankCorrelation(x: number[], y: number[]): number {
   const [a, b] = [ranks(x), ranks(y)];
   const middle = (x.length + 1) / 2;
@@ -144,8 +144,10 @@ function caption(page: Page): string {
   if (Number.isFinite(correlation)) {
     parts.push(`Rank correlation ${correlation < 0 ? "\u2212" : "+"}${Math.abs(correlation).toFixed(2)}.`);
   }
-  if (whiskers(page, heads)) parts.push("Whiskers: one standard error.");
-  if (heads.some((head) => Number.isNaN(valueOf(data, view.color, head)))) parts.push(`Grey: no ${view.color}.`);
+  if (whiskers(page, heads)) parts.push("Whiskers show one standard error.");
+  if (heads.some((head) => Number.isNaN(valueOf(data, view.color, head)))) {
+    parts.push(`Grey points have no ${view.color}.`);
+  }
   return parts.join(" ");
 }
 

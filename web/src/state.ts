@@ -1,10 +1,10 @@
-// What is looked at. It lives in the fragment of the page's address, so that a view can be sent to others.
+// The view: what the page shows. It is kept in the fragment of the page's address, so that it can be sent to others.
 
-import { columnChoices, hasColumn, mainColumn } from "./columns.ts";
+import { columnChoices, columnsWith, hasColumn, mainColumn } from "./columns.ts";
 import { type Dataset, findHead } from "./data.ts";
 
 export interface View {
-  head: number; // its place in the data; -1: none
+  head: number; // index of the chosen head in the data; -1: none
   scope: "model" | "head"; // whose cells are drawn
   middle: "mean" | "median"; // over heads
   map: string;
@@ -15,7 +15,7 @@ export interface View {
   sort: string;
   descending: boolean;
   filter: string;
-  columns: string[]; // of the table
+  columns: string[]; // the columns of the table
 }
 
 export function initialView(data: Dataset): View {
@@ -24,24 +24,24 @@ export function initialView(data: Dataset): View {
   const first = (wanted: string[]) =>
     wanted.find((name) => data.columns.has(name) && name !== main) ?? names[0] ?? main;
   const labels = names.filter((name) => data.columns.get(name)?.isLabel);
-  const usual = ["ap_exact", "ap_overall", "logit_fixed", "logit_spread", "q_R2_scalar"];
+  const usual = columnsWith(data, (column) => column.in_list);
   return {
     head: -1,
     scope: "model",
     middle: "mean",
     map: main,
     distance: "plasticity",
-    x: first(["previous_token", "ap_overall", "q_R2_scalar"]),
+    x: first(["previous_token", ...usual]),
     y: main,
     color: "layer",
     sort: main,
     descending: true,
     filter: "",
-    columns: [...usual.filter((name) => data.columns.has(name)), ...labels.slice(0, 3)],
+    columns: [...usual, ...labels.slice(0, 3)],
   };
 }
 
-/** Only what differs from the initial view. */
+/** The fragment of a view. It holds only what differs from the initial view. */
 export function writeView(view: View, data: Dataset): string {
   const initial = initialView(data);
   const words = new URLSearchParams();
@@ -52,14 +52,14 @@ export function writeView(view: View, data: Dataset): string {
   if (view.sort !== initial.sort || view.descending !== initial.descending) {
     words.set("sort", (view.descending ? "-" : "") + view.sort);
   }
-  // A name may hold a comma, so each column is a word of its own.
+  // A name may contain a comma, so each column is a word of its own.
   if (view.columns.join("\n") !== initial.columns.join("\n")) {
     for (const name of view.columns.length > 0 ? view.columns : [""]) words.append("column", name);
   }
   return words.toString();
 }
 
-/** What makes no sense in this report is left as it is at first. */
+/** The view of a fragment. Values that do not fit this report are ignored. */
 export function readView(fragment: string, data: Dataset): View {
   const view = initialView(data);
   const words = new URLSearchParams(fragment.replace(/^#/, ""));

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, until one is chosen.
+// Light or dark colours: those of the system, until the user chooses.
 
 import { segments } from "./dom.ts";
 import { dark, light, type Look } from "./look.ts";
@@ -7,7 +7,7 @@ type Theme = "auto" | "light" | "dark";
 const place = "attention-plasticity-theme";
 const system = window.matchMedia("(prefers-color-scheme: dark)");
 
-// Pages from disk may have no storage; the choice then holds while the page is open.
+// Pages opened from disk may have no storage; the choice then lasts while the page is open.
 function remembered(): Theme {
   try {
     const theme = localStorage.getItem(place);

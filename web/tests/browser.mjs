@@ -34,7 +34,8 @@ const quiet = [
 ];
 let browser = null;
 
-/** A page that has drawn itself. `trouble` holds what it should never do: complain, fail, ask the network. */
+/** Opens a page and waits until it is drawn. `trouble` collects what must not happen: messages on the console, errors,
+ * dialogs, requests to the network. */
 export async function open(file, { fragment = "", width = 1440, height = 900, ...more } = {}) {
   browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: quiet });
   const page = await browser.newPage({ viewport: { width, height }, ...more });
@@ -59,7 +60,7 @@ export async function finish() {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** How many colours a chart has: a blank one has one or none. */
+/** The number of colours in a chart: a blank chart has one or none. */
 export function colorsOf(page, chart) {
   return page.locator(`#chart-${chart} canvas`).evaluateAll((layers) => {
     const colors = new Set();
@@ -71,7 +72,7 @@ export function colorsOf(page, chart) {
   });
 }
 
-/** The middle of a head's cell in the map, by the margins that head_map.ts leaves. */
+/** The middle of a head's cell in the map, computed from the margins in head_map.ts. */
 export async function cellOf(page, layer, head, layers, heads) {
   const box = await page.locator("#chart-head-map").boundingBox();
   return {

@@ -155,7 +155,7 @@ test("1,152 heads are there in under 4 MB and answer at once", async () => {
     `1,152 heads: ${(size / 1e6).toFixed(1)} MB, written in ${written.toFixed(0)} ms, drawn in ${took.toFixed(0)} ms, ` +
       `sorted in ${sorting.toFixed(0)} ms, a head chosen in ${choosing.toFixed(0)} ms`,
   );
-  // Twice what is promised: a machine that runs tests has other work.
+  // Twice the promised times: a machine that runs tests has other work.
   assert.ok(written < 4000 && took < 6000 && sorting < 2000 && choosing < 3000);
   assert.deepEqual(trouble, []);
   await page.close();

@@ -24,7 +24,7 @@ before(() => {
 });
 after(finish);
 
-test("opens without a complaint or a request, and draws every chart", async () => {
+test("opens without a message or a request, and draws every chart", async () => {
   const { page, trouble } = await open(file);
   for (const chart of charts) assert.ok((await colorsOf(page, chart)) > 20, `${chart} is blank`);
   assert.equal(await page.locator("h1").textContent(), "SmolLM2-135M-Instruct");
@@ -87,7 +87,7 @@ test("a click on a head shows its own cells", async () => {
   assert.equal(await page.locator("tr.chosen .row-name").textContent(), (await rowNames(page))[2]);
   await page.getByRole("button", { name: "Clear the chosen head" }).click();
   assert.match(await page.locator("#card-distance figcaption").textContent(), /^Mean of 40 heads\./);
-  // A cell that was not measured chooses nothing.
+  // A click on a cell that was not measured chooses no head.
   await page.locator("#chart-head-map").click({ position: await cellOf(page, 0, 0, 30, 9) });
   assert.equal(await page.locator(".chosen-name").textContent(), "No head chosen");
   assert.deepEqual(trouble, []);
@@ -182,7 +182,7 @@ test("the address restores the view", async () => {
   const { page: other, trouble } = await open(file, { fragment });
   assert.deepEqual(await state(other), await state(page));
   assert.match(fragment, /head=20\.6/);
-  // A fragment typed into an open page is followed; nonsense is not.
+  // An open page follows a fragment that is typed in, and ignores nonsense.
   await other.evaluate(() => (location.hash = "head=1.0&map=no_such&filter=layer%3C2"));
   await other.getByText("Layer 1, head 0", { exact: true }).waitFor();
   assert.equal(await other.locator("#card-head-map").getByLabel("Column", { exact: true }).inputValue(), "ap_exact");
@@ -191,7 +191,7 @@ test("the address restores the view", async () => {
   await other.close();
 });
 
-test("keys reach heads, columns and rows", async () => {
+test("heads, columns and rows can be reached by the keyboard", async () => {
   const { page } = await open(file);
   await page.locator("#chart-head-map").focus();
   await page.keyboard.press("ArrowRight");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string_view>
@@ -11,15 +12,14 @@
 
 #include "attention_plasticity/analysis/example_groups.h"
 #include "attention_plasticity/analysis/query_statistics.h"
+#include "attention_plasticity/analysis/time_points.h"
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/base/widen.h"
-#include "attention_plasticity/plasticity/key_buckets.h"
-#include "attention_plasticity/plasticity/key_pairs.h"
+#include "attention_plasticity/plasticity/position_frame.h"
 #include "attention_plasticity/random/numpy_generator.h"
 #include "attention_plasticity/stats/householder.h"
 #include "attention_plasticity/stats/jackknife.h"
 #include "attention_plasticity/stats/line_fit.h"
-#include "attention_plasticity/stats/rotated_rows.h"
+#include "attention_plasticity/stats/reflected_rows.h"
 
 namespace attention_plasticity {
 namespace {
@@ -83,12 +83,18 @@ std::vector<double> orientation(const HeadRows& keys) {
   return sign;
 }
 
-// The sums of rows multiplied by `sign`, component by component.
-void orient(LineSums& sums, std::span<const double> sign) {
+// The sums of rows that are multiplied by `sign`, component by component.
+LineSums orient(LineSums sums, std::span<const double> sign) {
   for (std::size_t c = 0; c < sign.size(); ++c) {
     sums.mean[c] *= sign[c];
     sums.tx[c] *= sign[c];
   }
+  return sums;
+}
+
+std::vector<double> reflect(std::vector<double> x, const Householder& reflection) {
+  reflection.apply(x);
+  return x;
 }
 
 // Exact, though it may pass 2^64.
@@ -98,63 +104,58 @@ GeneratorSeed head_seed(std::uint64_t seed, const HeadId& head) {
   return seed + 10007 * layer + 379 * q_head;
 }
 
-// Draws the pairs of every cell with the head's one generator, cell after cell.
-template <typename PairSampler>
-class CellDrawer {
- public:
-  CellDrawer(const HeadId& head, const PreparedKeys& keys, const KeyBuckets& buckets, std::optional<double> window,
-             PairSampler sampler, const AnalysisOptions& options, const ExampleGroups& groups)
-      : buckets_(buckets),
-        window_(window),
-        sampler_(std::move(sampler)),
-        options_(options),
-        group_of_key_(groups.of(keys.rows.example)),
-        generator_(head_seed(options.seed, head)) {}
-
-  void operator()(std::int64_t query_bucket, double mean_position, const TakeCell& take) {
-    for (const std::int64_t key_bucket :
-         visible_key_buckets(buckets_, query_bucket, mean_position, window_, options_.sliding_window_unit)) {
-      CellPairs cell{key_bucket, sampler_.draw(key_bucket, options_.num_pairs_per_bucket, generator_), {}};
-      if (!group_of_key_.empty()) {
-        for (const KeyPair& pair : cell.pairs) cell.group.push_back(group_of_key_[pair.first]);
-      }
-      take(cell);
-    }
-  }
-
- private:
-  const KeyBuckets& buckets_;
-  std::optional<double> window_;
-  PairSampler sampler_;
-  const AnalysisOptions& options_;
-  std::vector<std::size_t> group_of_key_;
-  NumpyGenerator generator_;
+// What the models of plasticity need to know of how queries follow position.
+struct PositionModel {
+  PositionFrame frame;
+  LineFit lines;  // of the reflected queries
 };
 
-HeadPlasticity head_plasticity(const HeadId& head, const HeadRows& queries, const PreparedKeys& keys,
-                               const AnalysisOptions& options, const Householder& rotation,
-                               const LineFit& rotated_lines, const ExampleGroups& groups) {
-  const KeyBuckets buckets = group_by_bucket(keys.rows);
-  const std::vector<std::size_t> group = groups.of(queries.example);
-  const PositionFrame frame(keys.orientation, rotation);
-  const auto captured = [&](std::size_t row, std::span<double> out) { widen(queries.row(row), out); };
-  const PooledQueries pooled{captured, frame, rotated_lines, queries.bucket, queries.position, group, groups.count()};
-  const auto measure = [&](auto sampler) {
-    return measure_plasticity(pooled, keys.rows,
-                              CellDrawer(head, keys, buckets, queries.window, std::move(sampler), options, groups),
-                              options.method, options.weighting);
-  };
-  if (options.sampler == Sampler::bucket) return measure(BucketPairSampler(keys.rows, buckets));
-  return measure(LocalPairSampler(queries, keys.rows, buckets, options.max_relative_distance));
+// Steps 3 to 8 of the pipeline. Queries are seen in three spaces: as captured, oriented by the signs of the keys, and
+// reflected so that their slope on position lies along component 0.
+PositionModel follow_position(const HeadRows& queries, std::span<const double> orientation,
+                              const AnalysisOptions& options, HeadResult& result) {
+  const LineSums captured_sums = sum_rows(queries.position, queries.vectors, queries.width);
+
+  const LineSums oriented_sums = orient(captured_sums, orientation);
+  const LineFit oriented_lines = fit_lines(
+      oriented_sums, options.constant_component_fits ? ConstantComponent::fits : ConstantComponent::has_no_fit);
+  const auto& [intercept, slope, r_squared, variance] = oriented_lines;
+  result.position_r_squared =
+      std::accumulate(r_squared.begin(), r_squared.end(), 0.0) / static_cast<double>(queries.width);
+  result.slope_norm = std::sqrt(std::inner_product(slope.begin(), slope.end(), slope.begin(), 0.0));
+  result.component_r_squared = r_squared;
+  result.component_weight = component_weights(r_squared);
+
+  const Householder reflection(slope);
+  const std::vector<double> reflected_mean = reflect(oriented_sums.mean, reflection);
+  const std::vector<bool> tested =
+      tested_components(queries.size(), queries.width, options.normality_max_dims, options.seed);
+  const ReflectedRows reflected_queries(queries.vectors, orientation, reflection, reflected_mean, tested);
+  const ReflectedComponents components = reflected_components(reflected_queries, tested, options.p_alpha);
+  const LineSums reflected_sums{oriented_sums.count,
+                                oriented_sums.mean_t,
+                                oriented_sums.tt,
+                                reflected_mean,
+                                reflect(oriented_sums.tx, reflection),
+                                components.squares};
+  LineFit reflected_lines = fit_lines(reflected_sums);
+  result.scalar = scalar_predictability(queries.position, reflected_queries.along_slope());
+  result.residual = residual_normality(queries.position, reflected_queries.first_component(), reflected_lines.slope[0]);
+  result.noise = components.noise;
+  return {PositionFrame(orientation, reflection), std::move(reflected_lines)};
 }
 
-ExactPlasticity head_exact_plasticity(const HeadId& head, const HeadRows& queries, const HeadRows& keys,
-                                      const AnalysisOptions& options, const Rotation& rotation,
-                                      const ExampleGroups& groups) {
-  const ExactSettings settings{rotation, options.vectors, options.sliding_window_unit, options.num_triples,
-                               options.empirical_queries};
-  return measure_exact_plasticity(queries, keys, settings, groups.of(queries.example), groups.count(),
-                                  NumpyGenerator(head_seed(options.seed, head) + 1));
+PooledSettings pooled_settings(const AnalysisOptions& options) {
+  return {options.method,
+          options.sampler,
+          options.weighting,
+          options.sliding_window_unit,
+          options.num_pairs_per_bucket,
+          options.max_relative_distance};
+}
+
+ExactSettings exact_settings(const AnalysisOptions& options, const Rotation& rotation) {
+  return {rotation, options.vectors, options.sliding_window_unit, options.num_triples, options.empirical_queries};
 }
 
 // Files of one run must fit each other.
@@ -166,7 +167,7 @@ void check_widths(const HeadId& head, std::size_t queries, std::size_t keys, con
                             queries, keys, head.layer, head.q_head, head.k_head));
   }
   if (rotation != nullptr && rotation->dim() > queries) {
-    throw Error(ErrorKind::input, fmt::format("the rotation turns {} components, but the vectors have {}; the file "
+    throw Error(ErrorKind::input, fmt::format("the rotation has {} components, but the vectors have {}; the file "
                                               "must come from the model that the rotation is of",
                                               rotation->dim(), queries));
   }
@@ -192,38 +193,29 @@ HeadResult analyze_head(const HeadId& head, HeadRows captured_queries, const Pre
   result.width = queries.width;
   result.window = queries.window;
 
-  LineSums sums = sum_rows(queries.position, queries.vectors, queries.width);
-  orient(sums, keys.orientation);
-  LineFit lines =
-      fit_lines(sums, options.constant_component_fits ? ConstantComponent::fits : ConstantComponent::has_no_fit);
-  result.position_r_squared =
-      std::accumulate(lines.r_squared.begin(), lines.r_squared.end(), 0.0) / static_cast<double>(queries.width);
-  result.slope_norm = std::sqrt(std::inner_product(lines.slope.begin(), lines.slope.end(), lines.slope.begin(), 0.0));
-  result.component_weight = component_weights(lines.r_squared);
-  result.component_r_squared = std::move(lines.r_squared);
-
-  const Householder rotation(lines.slope);
-  rotation.apply(sums.mean);
-  rotation.apply(sums.tx);
-  const std::vector<bool> tested =
-      tested_components(queries.size(), queries.width, options.normality_max_dims, options.seed);
-  const RotatedRows rotated_queries(queries.vectors, keys.orientation, lines.slope, sums.mean, tested);
-  result.scalar = scalar_predictability(queries.position, rotated_queries.along_slope());
-  const RotatedComponents components = rotated_components(rotated_queries, tested, options.p_alpha);
-  result.noise = components.noise;
-  sums.xx = components.squares;
-  const LineFit rotated = fit_lines(sums);
-  result.residual = residual_normality(queries.position, rotated_queries.first_component(), rotated.slope[0]);
+  const PositionModel model = follow_position(queries, keys.orientation, options, result);
 
   std::vector<std::uint64_t> examples = distinct_examples(queries.example, keys.rows.example);
   const bool own_groups = context.jackknife_examples.empty();
-  const ExampleGroups groups =
-      options.standard_errors ? ExampleGroups(own_groups ? examples : context.jackknife_examples) : ExampleGroups();
-  result.plasticity = head_plasticity(head, queries, keys, options, rotation, rotated, groups);
-  if (own_groups) result.plasticity_error = jackknife_error(result.plasticity.without_group);
+  JackknifeGroups groups;
+  if (options.standard_errors) {
+    const ExampleGroups of_examples(own_groups ? examples : context.jackknife_examples);
+    groups = {of_examples.count(), of_examples.of(queries.example), of_examples.of(keys.rows.example)};
+  }
+  const GeneratorSeed seed = head_seed(options.seed, head);
+  result.plasticity = measure_plasticity(queries, keys.rows, model.frame, model.lines, pooled_settings(options), groups,
+                                         NumpyGenerator(seed));
   if (context.rotation != nullptr && options.num_triples > 0) {
-    result.exact = head_exact_plasticity(head, queries, keys.rows, options, *context.rotation, groups);
-    if (own_groups) result.exact_error = jackknife_error(result.exact->without_group);
+    result.exact = measure_exact_plasticity(queries, keys.rows, exact_settings(options, *context.rotation), groups,
+                                            NumpyGenerator(seed + 1));
+  }
+  result.times =
+      join_times(queries, result.plasticity.times, result.exact ? result.exact->times : std::vector<ExactTime>());
+  if (own_groups) {
+    result.plasticity_error = jackknife_error(result.plasticity.without_group);
+    if (result.exact) result.exact_error = jackknife_error(result.exact->without_group);
+  } else {
+    for (TimePoint& time : result.times) time.exact_error = std::numeric_limits<double>::quiet_NaN();
   }
   if (examples.back() < first_own_query_example) result.examples = std::move(examples);
   return result;

@@ -21,7 +21,7 @@ PreparedKeys prepare_keys(HeadRows keys, const AnalysisOptions& options);
 
 /// What is known of a head beside its rows.
 struct HeadContext {
-  /// How the head's layer turns queries and keys; null: unknown, and position-exact plasticity is not measured.
+  /// How the head's layer rotates queries and keys; null: unknown, and position-exact plasticity is not measured.
   const Rotation* rotation = nullptr;
   /// When not empty, the examples (ascending; a superset of the head's) whose groups are left out in turn in the
   /// `without_group` of a result; otherwise they are the head's own. A head's standard errors are of its own examples
@@ -33,7 +33,7 @@ struct HeadContext {
 /// weights, plasticity, position-exact plasticity and their standard errors.
 ///
 /// Throws Error(input) when there are no rows, columns differ in length, queries and keys differ in width, or a
-/// rotation turns more components than they have.
+/// rotation has more components than they have.
 HeadResult analyze_head(const HeadId& head, HeadRows queries, const PreparedKeys& keys, const AnalysisOptions& options,
                         const HeadContext& context = {});
 

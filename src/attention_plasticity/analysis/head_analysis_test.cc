@@ -273,7 +273,74 @@ TEST(HeadAnalysis, WorksOnOneRowOneComponentAndOneBucket) {
   EXPECT_EQ(result.residual.ks_p, 1);
   EXPECT_EQ(result.component_weight, std::vector<double>{1});
   EXPECT_TRUE(std::isnan(result.plasticity.overall));
-  EXPECT_TRUE(result.plasticity.times.empty());
+  EXPECT_TRUE(result.times.empty());
+}
+
+// Bucket 0 has triples but no cells; 7 has cells but no triples, since its one query sees no two keys of its example.
+TEST(HeadAnalysis, JoinsPooledAndExactFiguresOfQueryBuckets) {
+  HeadRows queries = some_queries(4, 1);
+  const HeadRows keys = some_keys(4, 2);
+  for (int i = 0; i < 2; ++i) {
+    queries.bucket.push_back(7);
+    queries.example.push_back(1);
+    queries.position.push_back(190.0 + i);
+    for (int c = 0; c < 4; ++c) queries.vectors.push_back(1.0F);
+  }
+  const Rotation rotation{RotaryLayout::half, {1.0, 0.1}, 1.0};
+  const HeadResult pooled = analyze_head(head, queries, keys, {});
+  const HeadResult result = analyze_head(head, queries, keys, {}, {.rotation = &rotation});
+  ASSERT_EQ(pooled.times.size(), 4U);
+  ASSERT_EQ(result.times.size(), 5U);
+
+  EXPECT_EQ(result.times[0].query_bucket, 0);
+  EXPECT_TRUE(std::isnan(result.times[0].plasticity));
+  EXPECT_EQ(result.times[0].n_pairs, 0U);
+  double sum = 0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (queries.bucket[i] != 0) continue;
+    sum += queries.position[i];
+    ++count;
+  }
+  EXPECT_EQ(result.times[0].n_queries, count);
+  EXPECT_NEAR(result.times[0].position, sum / static_cast<double>(count), 1e-12);
+
+  std::size_t triples = 0;
+  double total = 0;
+  for (const TimePoint& time : result.times) {
+    triples += time.n_triples;
+    if (time.n_triples > 0) total += time.exact * static_cast<double>(time.n_triples);
+  }
+  EXPECT_EQ(triples, result.exact->n_triples);
+  EXPECT_NEAR(total / static_cast<double>(triples), result.exact->overall, 1e-12);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(result.times[i + 1].query_bucket, pooled.times[i].query_bucket);
+    EXPECT_EQ(result.times[i + 1].plasticity, pooled.times[i].plasticity);
+    EXPECT_EQ(result.times[i].n_triples > 0, !std::isnan(result.times[i].exact_error));
+    EXPECT_EQ(pooled.times[i].n_triples, 0U);
+    EXPECT_TRUE(std::isnan(pooled.times[i].exact));
+  }
+  EXPECT_EQ(result.times[4].query_bucket, 7);
+  EXPECT_EQ(result.times[4].n_triples, 0U);
+  EXPECT_TRUE(std::isnan(result.times[4].exact));
+}
+
+TEST(HeadAnalysis, HasErrorsOfItsOwnExamplesOnly) {
+  const HeadRows queries = some_queries(4, 1);
+  const HeadRows keys = some_keys(4, 2);
+  const Rotation rotation{RotaryLayout::half, {1.0, 0.1}, 1.0};
+  const HeadResult own = analyze_head(head, queries, keys, {}, {.rotation = &rotation});
+  std::vector<std::uint64_t> more = own.examples;
+  more.insert(more.begin(), 1);
+  const HeadResult of_run = analyze_head(head, queries, keys, {}, {.rotation = &rotation, .jackknife_examples = more});
+  EXPECT_EQ(of_run.exact->without_group.size(), more.size());
+  EXPECT_FALSE(std::isnan(own.exact_error));
+  EXPECT_TRUE(std::isnan(of_run.exact_error));
+  for (std::size_t i = 0; i < own.times.size(); ++i) {
+    EXPECT_FALSE(std::isnan(own.times[i].exact_error));
+    EXPECT_TRUE(std::isnan(of_run.times[i].exact_error));
+    EXPECT_EQ(of_run.times[i].exact, own.times[i].exact);
+  }
 }
 
 template <typename Function>

@@ -7,7 +7,7 @@
 
 #include "attention_plasticity/random/numpy_generator.h"
 #include "attention_plasticity/stats/kolmogorov.h"
-#include "attention_plasticity/stats/kolmogorov_cells.h"
+#include "attention_plasticity/stats/kolmogorov_bins.h"
 #include "attention_plasticity/stats/line_fit.h"
 #include "attention_plasticity/stats/quantile.h"
 #include "attention_plasticity/stats/shape.h"
@@ -55,7 +55,7 @@ double deviation(const PowerSums& sums) { return std::sqrt(sums.squares() / stat
 
 // Of values that have been coded less some mean; `exact` gives them less their own.
 template <class Exact>
-double ks_p(KolmogorovCells& cells, std::span<const std::uint16_t> codes, double codes_per_unit, const PowerSums& sums,
+double ks_p(KolmogorovBins& bins, std::span<const std::uint16_t> codes, double codes_per_unit, const PowerSums& sums,
             const Exact& exact) {
   const double scale = 1.0 / deviation(sums);
   const auto standardise = [&](std::span<const std::uint32_t> rows, std::span<double> standardised) {
@@ -63,7 +63,7 @@ double ks_p(KolmogorovCells& cells, std::span<const std::uint16_t> codes, double
   };
   const CodedSample sample{codes, (-32768.0 / codes_per_unit - sums.mean()) * scale, scale / codes_per_unit,
                            standardise};
-  return kolmogorov_survival(codes.size(), cells.distance(sample));
+  return kolmogorov_survival(codes.size(), bins.distance(sample));
 }
 
 }  // namespace
@@ -103,8 +103,8 @@ Normality residual_normality(std::span<const double> position, std::span<const d
   const double codes_per_unit = 4096.0 / deviation(sums);
   std::vector<std::uint16_t> codes(residual.size());
   std::ranges::transform(residual, codes.begin(), [&](double value) { return code_of(value, codes_per_unit); });
-  KolmogorovCells cells;
-  result.ks_p = ks_p(cells, codes, codes_per_unit, sums, [&](std::size_t row) { return residual[row] - sums.mean(); });
+  KolmogorovBins bins;
+  result.ks_p = ks_p(bins, codes, codes_per_unit, sums, [&](std::size_t row) { return residual[row] - sums.mean(); });
   return result;
 }
 
@@ -119,12 +119,13 @@ std::vector<bool> tested_components(std::size_t rows, std::size_t width, std::si
   return tested;
 }
 
-RotatedComponents rotated_components(const RotatedRows& queries, const std::vector<bool>& tested, double p_alpha) {
+ReflectedComponents reflected_components(const ReflectedRows& queries, const std::vector<bool>& tested,
+                                         double p_alpha) {
   const bool measured = queries.size() >= 3 && queries.width() >= 2;
-  RotatedComponents result;
+  ReflectedComponents result;
   std::vector<double> skewness, kurtosis, p;
-  KolmogorovCells cells;
-  const RotatedColumns& columns = queries.columns();
+  KolmogorovBins bins;
+  const ReflectedColumns& columns = queries.columns();
   for (std::size_t component = 0; component < queries.width(); ++component) {
     const PowerSums& sums = columns.sums[component];
     result.squares.push_back(sums.squares());
@@ -136,7 +137,7 @@ RotatedComponents rotated_components(const RotatedRows& queries, const std::vect
     const double own_mean = queries.mean()[component] + sums.mean();
     const auto exact = [&](std::size_t row) { return queries.value(row, component) - own_mean; };
     p.push_back(sums.squares() > 0
-                    ? ks_p(cells, columns.codes(component), columns.codes_per_unit[component], sums, exact)
+                    ? ks_p(bins, columns.codes(component), columns.codes_per_unit[component], sums, exact)
                     : 1.0);
   }
   if (!measured) return result;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attention_plasticity/analysis/result.h"
-#include "attention_plasticity/stats/rotated_rows.h"
+#include "attention_plasticity/stats/reflected_rows.h"
 
 namespace attention_plasticity {
 
@@ -23,14 +23,14 @@ Normality residual_normality(std::span<const double> position, std::span<const d
 std::vector<bool> tested_components(std::size_t rows, std::size_t width, std::size_t max_dims, std::uint64_t seed);
 
 /// Each component of the rotated queries, by itself.
-struct RotatedComponents {
+struct ReflectedComponents {
   /// Medians over the components 1.., each standardised; Kolmogorov-Smirnov tests for the tested ones. A component
   /// without spread counts as 0, 0, 1. Fewer than 3 rows or one component only: 0, 0, 1, 0.
   NoiseNormality noise;
   std::vector<double> squares;  ///< sum of (x - mean)^2, of every component
 };
 /// The tested components of the queries are coded.
-RotatedComponents rotated_components(const RotatedRows& queries, const std::vector<bool>& tested, double p_alpha);
+ReflectedComponents reflected_components(const ReflectedRows& queries, const std::vector<bool>& tested, double p_alpha);
 
 /// Shares of positive R²: max(R², 0) divided by their sum; all zero: the same share for each.
 std::vector<double> component_weights(std::span<const double> r_squared);

@@ -16,7 +16,7 @@ std::vector<double> random_normals(std::size_t n, NumpyGenerator& generator) {
   return values;
 }
 
-// Queries that have no slope: they stay as they are.
+// Queries without a slope, which are not reflected.
 struct Queries {
   std::size_t width;
   std::vector<float> values;
@@ -32,9 +32,9 @@ NoiseNormality noise_normality(const Queries& queries, std::size_t max_dims, dou
   const std::vector<double> position(queries.values.size() / queries.width, 0.0);
   const LineSums sums = sum_rows(position, queries.values, queries.width);
   const std::vector<bool> tested = tested_components(position.size(), queries.width, max_dims, seed);
-  const RotatedRows rows(queries.values, std::vector<double>(queries.width, 1.0), std::vector<double>(queries.width),
-                         sums.mean, tested);
-  return rotated_components(rows, tested, p_alpha).noise;
+  const ReflectedRows rows(queries.values, std::vector<double>(queries.width, 1.0),
+                           Householder(std::vector<double>(queries.width)), sums.mean, tested);
+  return reflected_components(rows, tested, p_alpha).noise;
 }
 
 TEST(ScalarPredictability, IsPerfectWhereProjectionIsLogPosition) {
@@ -139,14 +139,14 @@ TEST(NoiseNormality, IsNeutralForFewRowsAndOneComponentAndUntestedForNoDims) {
   EXPECT_GT(untested.median_abs_skewness, 0);
 }
 
-TEST(RotatedComponents, HaveTheSquaresOfEveryComponent) {
+TEST(ReflectedComponents, HaveTheSquaresOfEveryComponent) {
   NumpyGenerator generator(9);
   const Queries x(40, 3, generator);
   const LineSums sums = sum_rows(std::vector<double>(40), x.values, 3);
   const std::vector<double> mean{sums.mean[0], -sums.mean[1], sums.mean[2]};
   const std::vector<bool> tested{false, true, true};
-  const RotatedRows rows(x.values, std::vector<double>{1, -1, 1}, std::vector<double>(3), mean, tested);
-  const RotatedComponents components = rotated_components(rows, tested, 0.01);
+  const ReflectedRows rows(x.values, std::vector<double>{1, -1, 1}, Householder(std::vector<double>(3)), mean, tested);
+  const ReflectedComponents components = reflected_components(rows, tested, 0.01);
   ASSERT_EQ(components.squares.size(), 3U);
   for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(components.squares[c], sums.xx[c], 1e-12 * sums.xx[c]);
 }

@@ -6,19 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "attention_plasticity/base/head_id.h"
 #include "attention_plasticity/plasticity/cells.h"
 #include "attention_plasticity/plasticity/exact.h"
 
 namespace attention_plasticity {
-
-/// A query head and the key head it reads.
-struct HeadId {
-  int layer = 0;
-  int q_head = 0;
-  int k_head = 0;
-
-  auto operator<=>(const HeadId&) const = default;
-};
 
 /// How far a projection of the query tells log2(position + 1).
 struct ScalarPredictability {
@@ -43,6 +35,18 @@ struct NoiseNormality {
   double share_below_alpha = 0;  ///< likewise
 };
 
+/// A head at one time: what was measured of the queries of one bucket.
+struct TimePoint {
+  std::int64_t query_bucket;
+  double position;        ///< mean position of the bucket's queries, in tokens
+  double plasticity;      ///< mean over all pairs of the bucket's cells; NaN when there is none
+  std::size_t n_pairs;    ///< pairs in that mean
+  std::size_t n_queries;  ///< queries in the bucket
+  double exact = std::numeric_limits<double>::quiet_NaN();        ///< mean over the triples of the bucket's queries
+  double exact_error = std::numeric_limits<double>::quiet_NaN();  ///< its standard error
+  std::size_t n_triples = 0;                                      ///< triples in that mean
+};
+
 /// Everything measured of one head. An empty figure is NaN.
 struct HeadResult {
   HeadId head;
@@ -63,6 +67,7 @@ struct HeadResult {
   double plasticity_error = std::numeric_limits<double>::quiet_NaN();  ///< standard error of plasticity.overall
   std::optional<ExactPlasticity> exact;                                ///< none without a rotation to follow
   double exact_error = std::numeric_limits<double>::quiet_NaN();       ///< standard error of exact->overall
+  std::vector<TimePoint> times;         ///< by query bucket, those that have cells or triples
   std::vector<std::uint64_t> examples;  ///< of queries and keys, ascending; empty where a file does not name them
 };
 

@@ -16,7 +16,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 bool are_all_finite(const float* values, std::size_t count) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> bits;
-  // One above an exponent whose bits are all set, as in NaN and infinity, is the sign bit; the sign was masked.
+  // Only NaN and infinity have an exponent whose bits are all set. Adding one to it sets the sign bit, which was
+  // masked.
   const auto exponent = hn::Set(bits, 0x7f800000U);
   const auto one_above = hn::Set(bits, 0x00800000U);
   auto seen = hn::Zero(bits);

@@ -4,7 +4,7 @@
 
 namespace attention_plasticity {
 
-/// False when one of the values is NaN or infinite.
+/// True if none of the values is NaN or infinite.
 bool all_finite(std::span<const float> values);
 
 }  // namespace attention_plasticity

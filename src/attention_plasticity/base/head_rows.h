@@ -12,15 +12,15 @@ namespace attention_plasticity {
 
 /// The captured queries, or keys, of one attention head: one row per token, stored by column.
 ///
-/// All columns have `size()` entries and `vectors` has `size() * width`. Buckets and positions are >= 0 and vectors
-/// are finite: whoever fills a HeadRows has checked that.
+/// All columns have `size()` entries and `vectors` has `size() * width`. Buckets and positions are >= 0 and vectors are
+/// finite; the code that fills a HeadRows must check this.
 struct HeadRows {
   std::size_t width = 0;               ///< components of a vector
   std::vector<std::int64_t> bucket;    ///< position bucket
-  std::vector<std::uint64_t> example;  ///< sequence the token came from, below 2^63; empty: unknown
+  std::vector<std::uint64_t> example;  ///< number of the token's sequence, below 2^63; empty: unknown
   std::vector<double> position;        ///< position in tokens
   LargeVector<float> vectors;          ///< row after row
-  std::optional<double> window;        ///< sliding window in whole tokens, of queries; none: full attention
+  std::optional<double> window;        ///< sliding window of queries in whole tokens; none: full attention
 
   std::size_t size() const { return position.size(); }
   std::span<const float> row(std::size_t i) const { return {vectors.data() + i * width, width}; }

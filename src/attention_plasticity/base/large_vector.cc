@@ -15,8 +15,8 @@ namespace {
 constexpr std::align_val_t small_alignment{64};
 constexpr std::align_val_t huge_page{std::size_t{2} << 20};
 
-/// Sizes in steps of an eighth of a power of two, so that heads of nearly the same length share blocks. What lies
-/// between is address space that nobody touches.
+/// Rounds up in steps of an eighth of a power of two, so that heads of nearly the same length can share blocks. The
+/// bytes that this adds are never touched, so they take no memory.
 std::size_t rounded(std::size_t bytes) {
   const std::size_t step = std::max(large_block_bytes, std::bit_floor(bytes) / 8);
   const std::size_t steps = bytes / step + (bytes % step > 0 ? 1 : 0);
@@ -27,12 +27,12 @@ std::size_t rounded(std::size_t bytes) {
 void* map_block(std::size_t bytes) {
   void* const block = ::operator new(bytes, huge_page);
 #ifdef MADV_HUGEPAGE
-  madvise(block, bytes, MADV_HUGEPAGE);  // a wish: without huge pages the block serves as well
+  madvise(block, bytes, MADV_HUGEPAGE);  // only a hint: the block works without huge pages too
 #endif
   return block;
 }
 
-/// Large blocks between two users.
+/// Large blocks that were given back and wait for the next request.
 class KeptBlocks {
  public:
   void* take(std::size_t bytes) {
@@ -80,7 +80,7 @@ class KeptBlocks {
 };
 
 KeptBlocks& kept() {
-  // Never destroyed: a vector of static storage may give its block back after everything else.
+  // Never destroyed, because a static vector may give its block back after all other static objects are gone.
   static KeptBlocks& blocks = *new KeptBlocks;
   return blocks;
 }

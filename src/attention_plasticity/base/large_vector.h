@@ -9,27 +9,26 @@
 
 namespace attention_plasticity {
 
-/// Blocks of this size or more begin at a multiple of 2 MiB and lie on huge pages where the system has them: a pass
-/// over a head's vectors then misses no address translations, and filling them takes a few page faults instead of
-/// thousands.
+/// Blocks of at least this size begin at a multiple of 2 MiB and use huge pages if the system has them. A pass over a
+/// head's vectors then hardly misses the TLB, and filling them takes a few page faults instead of thousands.
 constexpr std::size_t large_block_bytes = std::size_t{2} << 20;
 
-/// Memory at a multiple of 64 bytes, not initialised. A large block that was given back serves the next request of
-/// about its size (they are rounded up by at most an eighth, and to 2 MiB). Where none fits, those kept are freed
-/// before more is asked of the system, so that blocks in use and kept never exceed what was once in use. Throws
-/// std::bad_alloc.
+/// Uninitialised memory, aligned to 64 bytes. A large block that was given back is kept for the next request of about
+/// its size; sizes are rounded up to multiples of 2 MiB, by at most an eighth. If no kept block fits, all of them are
+/// freed before the system is asked for more, so blocks in use and kept blocks together never exceed the largest amount
+/// that was in use. Throws std::bad_alloc.
 void* take_block(std::size_t bytes);
 
-/// Gives back a block of `take_block` that was asked for with as many bytes.
+/// Gives back a block from `take_block(bytes)`.
 void give_back_block(void* block, std::size_t bytes) noexcept;
 
-/// Frees the large blocks that nobody uses.
+/// Frees the kept blocks.
 void free_kept_blocks() noexcept;
 
-/// What is kept for the next request, in bytes.
+/// The size of the kept blocks in bytes.
 std::size_t kept_block_bytes();
 
-/// Memory from `take_block`, whose elements are left as they are where no value is given for them.
+/// An allocator on `take_block`. Elements without an initial value stay uninitialised.
 template <class T>
 struct BlockAllocator {
   using value_type = T;
@@ -56,7 +55,7 @@ struct BlockAllocator {
   friend bool operator==(const BlockAllocator&, const BlockAllocator&) { return true; }
 };
 
-/// A vector for large arrays of numbers. Unlike those of `std::vector`, elements that `resize(n)` adds are not set.
+/// A vector for large arrays of numbers. Elements that `resize(n)` adds are not initialised.
 template <class T>
 using LargeVector = std::vector<T, BlockAllocator<T>>;
 

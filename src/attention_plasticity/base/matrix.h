@@ -6,8 +6,8 @@
 
 namespace attention_plasticity {
 
-/// A dense matrix of doubles, row after row: what the rooms hand each other, so that no header needs a linear algebra
-/// library.
+/// A dense matrix of doubles, stored row by row. Modules exchange matrices in this form, so that no header needs a
+/// linear algebra library.
 class Matrix {
  public:
   Matrix() = default;

@@ -8,12 +8,12 @@
 
 namespace attention_plasticity {
 
-/// The fewest insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`, no letter being
-/// changed twice (optimal string alignment). Letters compare without case, and `-` equals `_`.
+/// The smallest number of insertions, deletions, replacements and swaps of neighbours that change `a` into `b`, if no
+/// letter is changed twice (optimal string alignment). Case is ignored, and `-` equals `_`.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// What a mistyped name was meant to be: the name of the least edit distance, the first one in a tie. None when all
-/// are farther than a third of the longer of the two names (a single edit is always near).
+/// The known name that a mistyped name probably means: the one with the smallest edit distance, the first in a tie.
+/// None if every distance is above a third of the length of the longer name; a distance of 1 is always allowed.
 std::optional<std::string> nearest_name(std::string_view given, std::span<const std::string_view> known);
 
 }  // namespace attention_plasticity

@@ -22,7 +22,7 @@ TEST(EditDistance, CountsInsertionsDeletionsAndReplacements) {
 
 TEST(EditDistance, CountsSwappedNeighboursOnce) {
   EXPECT_EQ(edit_distance("sede", "seed"), 1U);
-  EXPECT_EQ(edit_distance("ca", "abc"), 3U);  // a swap whose letters change again is no swap
+  EXPECT_EQ(edit_distance("ca", "abc"), 3U);  // letters of a swap may not change again
 }
 
 TEST(EditDistance, TakesDashesForUnderscoresAndIgnoresCase) {

@@ -9,7 +9,7 @@
 
 namespace attention_plasticity {
 
-/// For tests: a folder of its own that is gone with the object.
+/// For tests: a new folder that is removed with the object.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -27,7 +27,7 @@ class TemporaryFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
-  /// Of everything in it, at any depth.
+  /// The paths of all entries at any depth, relative to the folder.
   std::set<std::string> names() const {
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {

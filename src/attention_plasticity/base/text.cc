@@ -9,7 +9,7 @@
 namespace attention_plasticity {
 namespace {
 
-// U+0080 to U+009F, which some terminals obey.
+// The control characters U+0080 to U+009F, which some terminals obey.
 bool holds_late_control(std::string_view text) {
   return std::ranges::adjacent_find(text, [](char first, char second) {
            return static_cast<unsigned char>(first) == 0xc2 && static_cast<unsigned char>(second) < 0xa0;

@@ -7,19 +7,19 @@
 
 namespace attention_plasticity {
 
-/// Text of users as messages show it: on one line, and cut when it is long.
+/// Text of a user for a message: on one line, without control characters, cut after 80 bytes. `''` when empty.
 std::string shown_text(std::string_view text);
 
-/// The same between quotes.
+/// The same in single quotes.
 std::string quoted_text(std::string_view text);
 
-/// `text` without blanks and tabs at its ends.
+/// `text` without spaces and tabs at both ends.
 std::string_view trimmed_text(std::string_view text);
 
-/// Letters of ASCII in lower case; all else as it is.
+/// ASCII letters in lower case; all other bytes unchanged.
 std::string lower_case(std::string_view text);
 
-/// A number of bytes as people read it: 12.3 KiB, 4.5 MiB, 1.2 GiB.
+/// A number of bytes for people: 12.3 KiB, 4.5 MiB, 1.2 GiB.
 std::string size_text(std::uint64_t bytes);
 
 /// The number of the line, from 1, that holds the byte at `offset`.

@@ -17,7 +17,7 @@ std::string read_text_file(const fs::path& file) {
   if (fs::is_directory(status)) throw Error(ErrorKind::input, "is a folder and should be a file", file.string());
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream content;
-  // An empty file leaves the stream that it is copied to in a failed state, which is no failure.
+  // Copying an empty file would put `content` into a failed state, although nothing failed.
   if (stream && stream.peek() != std::ifstream::traits_type::eof()) content << stream.rdbuf();
   if (!stream.is_open() || stream.bad() || content.bad()) {
     throw Error(ErrorKind::input, "cannot be read; check its permissions", file.string());

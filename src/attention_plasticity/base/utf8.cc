@@ -5,9 +5,9 @@
 namespace attention_plasticity {
 namespace {
 
-// How a character goes on after its first byte: the range of the second one, and how many there are in all.
+// What the first byte of a character says: the number of its bytes and the range of the second byte.
 struct Lead {
-  std::size_t length = 0;  // 0: no character starts so
+  std::size_t length = 0;  // 0: no character starts with this byte
   unsigned char second_low = 0x80;
   unsigned char second_high = 0xbf;
 };

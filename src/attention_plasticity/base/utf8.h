@@ -4,11 +4,11 @@
 
 namespace attention_plasticity {
 
-/// Whether `text` is well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates, nothing past
+/// True if `text` is well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above
 /// U+10FFFF).
 bool is_utf8(std::string_view text);
 
-/// Whether a byte of UTF-8 continues a character rather than starting one.
+/// True if a byte of UTF-8 continues a character instead of starting one.
 bool continues_utf8(char byte);
 
 }  // namespace attention_plasticity

@@ -12,59 +12,74 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
-#include "attention_plasticity/cli/config_flag.h"
 #include "attention_plasticity/cli/fetching.h"
 #include "attention_plasticity/cli/machine.h"
 #include "attention_plasticity/cli/progress.h"
-#include "attention_plasticity/cli/run_settings.h"
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/config_fields.h"
-#include "attention_plasticity/run/config_yaml.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/study/head_labels.h"
-#include "attention_plasticity/study/head_metrics.h"
 #include "attention_plasticity/study/head_ranking.h"
 
 namespace attention_plasticity {
 namespace {
 
-// Widths that no footer tells are left out.
-void print_rotation(const RunPlan& plan) {
-  if (!plan.rotation) {
+struct AnalyzeFlags {
+  bool dry_run = false;
+  bool quiet = false;
+  std::optional<std::string> labels;
+  bool progress = true;
+};
+
+const FieldTable<AnalyzeFlags>& analyze_table() {
+  static const FieldTable<AnalyzeFlags> table{
+      {"dry_run", values::boolean(), &AnalyzeFlags::dry_run,
+       "Print the resolved configuration and the plan, and stop."},
+      {"quiet", values::boolean(), &AnalyzeFlags::quiet, "Print failures only."},
+      {"labels", values::any_text(), &AnalyzeFlags::labels,
+       "Known roles of heads, printed beside the most and least plastic heads.", "head_labels.csv in the dump"},
+      {"progress", values::boolean(), &AnalyzeFlags::progress,
+       "Redraw a progress bar on a terminal; --no-progress prints a line for each head."},
+  };
+  return table;
+}
+
+// Layers whose files do not tell their width are left out.
+void print_rotation(const PreparedRun& prepared) {
+  if (!prepared.rotation) {
     fmt::print("# rotation: not known\n");
     return;
   }
   std::map<int, std::size_t> width_of_layer;
-  for (const HeadTask& task : plan.tasks) {
+  for (const HeadTask& task : prepared.tasks) {
     if (task.width > 0) width_of_layer[task.head.layer] = task.width;
   }
-  const auto alike = layers_by_rotation(*plan.rotation, width_of_layer);
-  for (const LayersTurningAlike& turning : alike) {
-    fmt::print("# rotation: {}{}\n", turning.rotation,
-               alike.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(turning.layers, ", ")));
+  const auto groups = layers_by_rotation(*prepared.rotation, width_of_layer);
+  for (const LayersOfRotation& group : groups) {
+    fmt::print("# rotation: {}{}\n", group.rotation,
+               groups.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(group.layers, ", ")));
   }
 }
 
-void print_plan(const RunPlan& plan, const RunConfig& config, int workers, const std::string& to_fetch) {
+void print_dry_run(const PreparedRun& prepared, const RunConfig& config, int workers, const std::string& to_fetch) {
   fmt::print("{}", config_text(config));
   fmt::print("\n# Plan\n");
-  fmt::print("# model: {}, {} layers, {} query heads, {} key heads\n", shown_text(plan.model_name),
-             plan.grid.num_layers, plan.grid.num_q_heads, plan.grid.num_k_heads);
-  fmt::print("# dump: {}\n", plan.layout.folder.string());
+  fmt::print("# model: {}, {} layers, {} query heads, {} key heads\n", shown_text(prepared.model_name),
+             prepared.grid.num_layers, prepared.grid.num_q_heads, prepared.grid.num_k_heads);
+  fmt::print("# dump: {}\n", prepared.layout.folder.string());
   if (!to_fetch.empty()) fmt::print("# to fetch: {}\n", to_fetch);
-  fmt::print("# heads to analyse: {}; selected but not captured: {}\n", plan.tasks.size(), plan.skipped);
-  if (config.analysis.num_triples > 0) print_rotation(plan);
+  fmt::print("# heads to analyse: {}; selected but not captured: {}\n", prepared.tasks.size(), prepared.skipped);
+  if (config.analysis.num_triples > 0) print_rotation(prepared);
   fmt::print("# workers: {}\n", workers);
   std::uint64_t largest = 0;
-  for (const HeadTask& task : plan.tasks) largest = std::max(largest, task.query_bytes + task.key_bytes);
+  for (const HeadTask& task : prepared.tasks) largest = std::max(largest, task.query_bytes + task.key_bytes);
   fmt::print("# memory for the largest head: about {:.1f} MiB\n", static_cast<double>(largest) / (1 << 20));
-  for (const std::string& path : result_paths(plan, config)) fmt::print("# writes: {}\n", path);
+  for (const std::string& path : result_paths(prepared, config)) fmt::print("# writes: {}\n", path);
 }
 
 std::string head_line(const HeadEvent& event) {
@@ -80,18 +95,18 @@ std::string head_line(const HeadEvent& event) {
   return fmt::format("{}: plasticity {:.4f}{}", head, value, std::isnan(error) ? "" : fmt::format(" ± {:.4f}", error));
 }
 
-std::string model_line(const RunResult& run) {
-  if (has_exact(run.results)) {
+std::string model_line(const RunResult& run, const RunParts& parts) {
+  if (parts.exact) {
     return model_line("Position-exact plasticity",
                       summarize_model("ap_exact", run.results, run.model_without_group.exact));
   }
   return model_line("Plasticity", summarize_model("ap_overall", run.results, run.model_without_group.overall));
 }
 
-// What is known of the heads from elsewhere: the file given, or the head_labels.csv that lies in the dump.
-std::optional<HeadLabels> find_labels(const Arguments& arguments, const RunPlan& plan) {
-  if (const auto given = arguments.value("labels")) return read_head_labels(*given);
-  const std::filesystem::path found = plan.layout.folder / "head_labels.csv";
+// Labels of the heads: from the file given, or from head_labels.csv in the dump.
+std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, const PreparedRun& prepared) {
+  if (given) return read_head_labels(*given);
+  const std::filesystem::path found = prepared.layout.folder / "head_labels.csv";
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(found, unknown)) return std::nullopt;
   try {
@@ -102,23 +117,29 @@ std::optional<HeadLabels> find_labels(const Arguments& arguments, const RunPlan&
   }
 }
 
-void print_extremes(std::size_t heads, const std::string& metrics_file, const std::optional<HeadLabels>& labels) {
+void print_extremes(const std::vector<HeadResult>& results, bool with_errors,
+                    const std::optional<HeadLabels>& labels) {
   constexpr std::size_t count = 5;
-  const std::string table =
-      ranking_table(read_head_metrics(metrics_file), "ap_exact", count, labels ? &*labels : nullptr);
+  RankedMeasure measure{.name = "ap_exact"};
+  for (const HeadResult& result : results) {
+    measure.heads.push_back(result.head);
+    measure.values.push_back(metric_value(result, "ap_exact"));
+    if (with_errors) measure.errors.push_back(metric_value(result, "ap_exact_se"));
+  }
+  const std::string table = ranking_table(measure, count, labels ? &*labels : nullptr);
   if (table.empty()) return;
   fmt::print("Heads by ap_exact{}{}:\n\n{}\n",
-             heads > 2 * count ? fmt::format(", the {} most and the {} least plastic", count, count) : "",
+             results.size() > 2 * count ? fmt::format(", the {} most and the {} least plastic", count, count) : "",
              labels ? fmt::format(", beside {}", labels->file) : "", table);
 }
 
-void print_summary(const RunPlan& plan, const RunResult& run, const std::vector<std::string>& files,
-                   const std::optional<HeadLabels>& labels) {
-  fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", shown_text(plan.model_name), run.results.size(),
-             run.failures.size(), plan.skipped);
-  fmt::print("{}\n", summary_table(summarize(run.results)));
-  fmt::print("{}\n\n", model_line(run));
-  if (has_exact(run.results)) print_extremes(run.results.size(), files.front(), labels);
+void print_summary(const PreparedRun& prepared, const RunResult& run, const RunParts& parts,
+                   const std::vector<std::string>& files, const std::optional<HeadLabels>& labels) {
+  fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", shown_text(prepared.model_name), run.results.size(),
+             run.failures.size(), prepared.skipped);
+  fmt::print("{}\n", summary_table(summarize(run.results, parts)));
+  fmt::print("{}\n\n", model_line(run, parts));
+  if (parts.exact) print_extremes(run.results, parts.errors, labels);
   fmt::print("Written:\n");
   for (const std::string& file : files) fmt::print("  {}\n", file);
 }
@@ -126,9 +147,9 @@ void print_summary(const RunPlan& plan, const RunResult& run, const std::vector<
 // One run, from its configuration to its tables.
 class Analysis {
  public:
-  Analysis(const Arguments& arguments, const RunConfig& config, Verbosity verbosity, const Terminal& terminal,
+  Analysis(const AnalyzeFlags& flags, const RunConfig& config, Verbosity verbosity, const Terminal& terminal,
            const StopOnSignal& interruption)
-      : arguments_(arguments),
+      : flags_(flags),
         config_(config),
         workers_(config.max_workers.value_or(usable_cores())),
         verbosity_(verbosity),
@@ -137,40 +158,42 @@ class Analysis {
 
   int run() {
     find_dump();
-    if (arguments_.is_on("dry_run")) {
+    if (flags_.dry_run) {
       for (const std::string& note : notes()) tell(note + "\n");
-      print_plan(plan_, config_, workers_, missing_.empty() ? "" : described_files(dump_->snapshot(), missing_));
+      print_dry_run(prepared_, config_, workers_, missing_.empty() ? "" : described_files(dump_->snapshot(), missing_));
       return 0;
     }
-    check_outputs(plan_, config_);
-    const std::optional<HeadLabels> labels = find_labels(arguments_, plan_);
+    check_outputs(prepared_, config_);
+    const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared_);
     const RunResult result = measure();
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     const std::vector<std::string> files =
-        write_results(plan_, config_, result, {workers_, wall, cpu_seconds(), peak_rss_bytes()});
+        write_results(prepared_, config_, result, {workers_, wall, cpu_seconds(), peak_rss_bytes()});
     if (result.interrupted) return interrupted(result, files);
     if (result.results.empty()) {
       throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
     }
-    if (verbosity_ != Verbosity::quiet) print_summary(plan_, result, files, labels);
+    if (verbosity_ != Verbosity::quiet) {
+      print_summary(prepared_, result, run_parts(result.results, config_), files, labels);
+    }
     return result.failures.empty() ? 0 : some_heads_failed;
   }
 
  private:
   void find_dump() {
     if (config_.dataset_local_root) {
-      plan_ = make_plan(config_);
+      prepared_ = prepare_run(config_);
       return;
     }
     dump_ = std::make_unique<HubDump>(config_, process_hub_settings(), interruption_.token());
-    plan_ = make_plan(config_, dump_->source());
-    missing_ = dump_->missing_files(plan_, interruption_.token());
+    prepared_ = prepare_run(config_, dump_->source());
+    missing_ = dump_->missing_files(prepared_, interruption_.token());
   }
 
-  // Of the look-up on the Hub, then of the plan.
+  // Those of the look-up on the Hub come first.
   std::vector<std::string> notes() const {
     std::vector<std::string> all = dump_ ? dump_->notes() : std::vector<std::string>{};
-    all.insert(all.end(), plan_.notes.begin(), plan_.notes.end());
+    all.insert(all.end(), prepared_.notes.begin(), prepared_.notes.end());
     return all;
   }
 
@@ -188,79 +211,71 @@ class Analysis {
                                [&](const std::string& note) { progress.note(note); }};
     HeadArrival arrive;
     if (fetching) arrive = [&](const HeadTask& task) { fetching->wait_for(task); };
-    return run_analysis(plan_, config_, workers_, observer, interruption_.token(), arrive);
+    return run_analysis(prepared_, config_, workers_, observer, interruption_.token(), arrive);
   }
 
   std::unique_ptr<Fetching> fetch(Progress& progress) {
     progress.note(fmt::format("fetching {}", described_files(dump_->snapshot(), missing_)));
     auto fetching = std::make_unique<Fetching>(*dump_, missing_, config_.download_max_workers, progress,
                                                Fetching::Shown::beside, interruption_.token());
-    if (plan_.rotation && plan_.rotation->model.depends_on_length()) {
-      // How such a model turns its vectors depends on how far the dump reaches: all of it must be there first.
+    if (prepared_.rotation && prepared_.rotation->model.depends_on_length()) {
+      // The rotation of such a model depends on the largest position of the dump, so all files must be there first.
       fetching->wait_for_all();
-      plan_ = make_plan(config_, dump_->source());
+      prepared_ = prepare_run(config_, dump_->source());
     }
     return fetching;
   }
 
-  // The heads that were done are kept. What ended the run, if it was no signal, has a message of its own.
+  // Keeps the finished heads. A failure that ended the run has a message of its own.
   int interrupted(const RunResult& result, const std::vector<std::string>& files) const {
     if (!result.results.empty()) {
-      tell(fmt::format("interrupted: {} of {} heads are in {}\n", result.results.size(), plan_.tasks.size(),
+      tell(fmt::format("interrupted: {} of {} heads are in {}\n", result.results.size(), prepared_.tasks.size(),
                        files.front()));
     } else if (!result.failure) {
-      tell("interrupted before any head was done\n");
+      tell("interrupted before any head was finished\n");
     }
     if (result.failure) std::rethrow_exception(result.failure);
     return 128 + interruption_.signal();
   }
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  const Arguments& arguments_;
+  const AnalyzeFlags& flags_;
   const RunConfig& config_;
   int workers_;
   Verbosity verbosity_;
   Terminal terminal_;
   const StopOnSignal& interruption_;
   std::unique_ptr<HubDump> dump_;  // null: the dump is on disk
-  RunPlan plan_;
-  std::vector<RepoFile> missing_;  // on the Hub, and needed
+  PreparedRun prepared_;
+  std::vector<RepoFile> missing_;  // needed, and only on the Hub so far
 };
 
 }  // namespace
 
 Command analyze_command() {
   Command command{"analyze", "", "Measure every head of a dump and write the tables.", {}};
-  command.flags = {
-      {"config", "FILE", "YAML file with any of the fields below; flags win over it"},
-      {"dry_run", "", "print the resolved configuration and the plan, and stop"},
-      {"quiet", "", "print failures only"},
-      {"labels", "FILE",
-       "known roles of heads to print beside the most and least plastic ones (default: head_labels.csv in the dump)"},
-      {"progress", "", "redraw a progress bar on a terminal (default true); --no-progress: a line for each head"},
-  };
-  for (const ConfigField& field : config_fields()) command.flags.push_back(config_flag(field));
+  command.flags.push_back(config_flag("YAML file with any of the fields below; flags win over it."));
+  for (const Field& flag : analyze_table()) command.flags.push_back(flag);
+  command.flags.insert(command.flags.end(), config_fields().begin(), config_fields().end());
   return command;
 }
 
 int run_analyze(const Arguments& arguments) {
-  if (!arguments.positionals().empty()) {
-    throw Error(ErrorKind::usage, fmt::format("{}: analyze takes flags only; a dump is given as --dataset_local_root",
-                                              arguments.positionals().front()));
-  }
-  const RunConfig config = resolve_config(run_settings(arguments));
+  arguments.refuse_positionals("analyze takes flags only; a dump is given as --dataset_local_root");
+  const AnalyzeFlags flags = options_of(analyze_table(), arguments);
+  const RunConfig config = resolve_config(configured_settings(arguments, config_fields()));
   const Terminal terminal = Terminal::of_standard_error();
-  const Verbosity verbosity = verbosity_of(arguments, terminal);
+  const Verbosity verbosity = verbosity_of(flags.quiet, flags.progress, terminal);
   StopOnSignal interruption([&] {
     if (verbosity == Verbosity::quiet) return;
-    // The line of the bar, with the ^C that the terminal has echoed into it, gives way; the bar is drawn again below.
-    tell(fmt::format("{}stopping after the heads in work; once more to quit at once\n",
+    // Clears the bar, into which the terminal has echoed ^C. The bar is drawn again below.
+    tell(fmt::format("{}stopping after the heads in progress; interrupt again to quit at once\n",
                      verbosity == Verbosity::bar ? clear_line : ""));
   });
   try {
-    return Analysis(arguments, config, verbosity, terminal, interruption).run();
+    return Analysis(flags, config, verbosity, terminal, interruption).run();
   } catch (const Stopped&) {
-    tell("interrupted before any head was done\n");
+    tell("interrupted before any head was finished\n");
     return 128 + interruption.signal();
   }
 }

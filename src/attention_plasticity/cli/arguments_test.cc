@@ -8,14 +8,26 @@
 namespace attention_plasticity {
 namespace {
 
-Command command() {
-  return {"measure",
-          "DUMP",
-          "Measure a thing.",
-          {{"max_workers", "N", "how many"}, {"output_dir", "FOLDER", "where"}, {"quiet", "", "say little"}}};
+struct Options {
+  int max_workers = 8;
+  std::string output_dir;
+  bool quiet = false;
+};
+
+const FieldTable<Options>& table() {
+  static const FieldTable<Options> fields{
+      {"max_workers", values::count(), &Options::max_workers, "How many."},
+      {"output_dir", values::any_text("FOLDER"), &Options::output_dir, "Where to."},
+      {"quiet", values::boolean(), &Options::quiet, "Print little."},
+  };
+  return fields;
 }
 
+Command command() { return {"measure", "DUMP", "Measure a thing.", descriptions(table())}; }
+
 Arguments parsed(const std::vector<std::string>& words) { return parse_arguments(command(), words); }
+
+bool is_quiet(const Arguments& arguments) { return options_of(table(), arguments).quiet; }
 
 std::string refusal(const std::vector<std::string>& words) {
   try {
@@ -30,18 +42,16 @@ std::string refusal(const std::vector<std::string>& words) {
 TEST(Arguments, FlagsNotGivenHaveNoValue) {
   const Arguments none = parsed({});
   EXPECT_EQ(none.value("max_workers"), std::nullopt);
-  EXPECT_FALSE(none.is_on("quiet"));
-  EXPECT_TRUE(none.is_on("quiet", true));
-  EXPECT_TRUE(none.flags().empty());
-  EXPECT_TRUE(none.positionals().empty());
+  EXPECT_TRUE(none.flags.empty());
+  EXPECT_TRUE(none.positionals.empty());
 }
 
 TEST(Arguments, DashesMayStandForUnderscores) {
   for (const std::string flag : {"--max_workers", "--max-workers"}) {
     const Arguments arguments = parsed({flag, "4"});
     EXPECT_EQ(arguments.value("max_workers"), "4");
-    EXPECT_EQ(arguments.flags().front().flag, "max_workers");
-    EXPECT_EQ(arguments.flags().front().typed, flag);
+    EXPECT_EQ(arguments.flags.front().field, "max_workers");
+    EXPECT_EQ(arguments.flags.front().where, flag);
   }
 }
 
@@ -53,47 +63,75 @@ TEST(Arguments, ValueMayHoldDashesAndEqualsSigns) {
 }
 
 TEST(Arguments, BooleanTakesTheNextWordOnlyIfItIsItsValue) {
-  EXPECT_TRUE(parsed({"--quiet"}).is_on("quiet"));
-  for (const std::string word : {"true", "yes", "on", "1", "TRUE"})
-    EXPECT_TRUE(parsed({"--quiet", word}).is_on("quiet"));
+  EXPECT_TRUE(is_quiet(parsed({"--quiet"})));
+  for (const std::string word : {"true", "yes", "on", "1", "TRUE"}) EXPECT_TRUE(is_quiet(parsed({"--quiet", word})));
   for (const std::string word : {"false", "no", "off", "0", "Off"}) {
-    EXPECT_FALSE(parsed({"--quiet", word}).is_on("quiet", true)) << word;
+    EXPECT_FALSE(is_quiet(parsed({"--quiet", word}))) << word;
   }
-  EXPECT_TRUE(parsed({"--quiet", "null"}).is_on("quiet", true));
+  EXPECT_FALSE(is_quiet(parsed({"--quiet", "--quiet", "null"})));
   const Arguments arguments = parsed({"--quiet", "dump"});
-  EXPECT_TRUE(arguments.is_on("quiet"));
-  EXPECT_EQ(arguments.positionals(), std::vector<std::string>{"dump"});
+  EXPECT_TRUE(is_quiet(arguments));
+  EXPECT_EQ(arguments.positionals, std::vector<std::string>{"dump"});
 }
 
 TEST(Arguments, BooleanMayBeNegated) {
   for (const std::string flag : {"--no-quiet", "--no_quiet"}) {
     const Arguments arguments = parsed({flag, "true"});
-    EXPECT_FALSE(arguments.is_on("quiet", true));
-    EXPECT_EQ(arguments.flags().front().typed, flag);
-    EXPECT_EQ(arguments.positionals(), std::vector<std::string>{"true"}) << "a negation takes no value";
+    EXPECT_FALSE(is_quiet(arguments));
+    EXPECT_EQ(arguments.flags.front().where, flag);
+    EXPECT_EQ(arguments.positionals, std::vector<std::string>{"true"}) << "a negation takes no value";
   }
   EXPECT_EQ(refusal({"--no-max-workers"}), "--no-max-workers: unknown flag; did you mean --max_workers?");
 }
 
-TEST(Arguments, BooleanWithAnotherWordIsRefusedWhenAsked) {
-  const Arguments arguments = parsed({"--quiet=perhaps"});
-  EXPECT_THROW(arguments.is_on("quiet"), Error);
+TEST(OptionsOf, AreThoseOfTheFlags) {
+  const Options options = options_of(table(), parsed({"dump", "--max-workers", "3", "--output_dir", "x", "--quiet"}));
+  EXPECT_EQ(options.max_workers, 3);
+  EXPECT_EQ(options.output_dir, "x");
+  EXPECT_TRUE(options.quiet);
+  EXPECT_EQ(options_of(table(), parsed({"--max_workers", "3", "--max-workers=null"})).max_workers, 8);
+}
+
+TEST(OptionsOf, NamesTheFlagAsTypedWhenItsValueIsRefused) {
+  const auto message = [](const std::vector<std::string>& words) -> std::string {
+    try {
+      options_of(table(), parsed(words));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message({"--quiet=perhaps"}), "--quiet: perhaps is not a boolean; write true or false");
+  EXPECT_EQ(message({"--max-workers", "x"}), "--max-workers: x is not an integer in plain decimal");
+}
+
+TEST(OptionsOf, LeavesFlagsOfOtherTablesAlone) {
+  const Arguments arguments{{{"config", "x.yaml", "--config"}, {"max_workers", "2", "--max_workers"}}, {}};
+  EXPECT_EQ(options_of(table(), arguments).max_workers, 2);
+}
+
+TEST(Arguments, CountsPositionals) {
+  EXPECT_EQ(parsed({"a"}).only_positional("takes one"), "a");
+  EXPECT_THROW(parsed({}).only_positional("takes one"), Error);
+  EXPECT_THROW(parsed({"a", "b"}).only_positional("takes one"), Error);
+  EXPECT_NO_THROW(parsed({}).refuse_positionals("takes none"));
+  EXPECT_THROW(parsed({"a"}).refuse_positionals("takes none"), Error);
 }
 
 TEST(Arguments, LastOfARepeatedFlagCounts) {
   EXPECT_EQ(parsed({"--max_workers", "1", "--max-workers=2"}).value("max_workers"), "2");
   EXPECT_EQ(parsed({"--max_workers", "1", "--max-workers=null"}).value("max_workers"), std::nullopt);
-  EXPECT_FALSE(parsed({"--quiet", "--no-quiet"}).is_on("quiet"));
+  EXPECT_FALSE(is_quiet(parsed({"--quiet", "--no-quiet"})));
 }
 
 TEST(Arguments, EverythingAfterTwoDashesIsPositional) {
   const Arguments arguments = parsed({"a", "--", "--quiet", "--", "-x"});
-  EXPECT_EQ(arguments.positionals(), (std::vector<std::string>{"a", "--quiet", "--", "-x"}));
-  EXPECT_FALSE(arguments.is_on("quiet"));
+  EXPECT_EQ(arguments.positionals, (std::vector<std::string>{"a", "--quiet", "--", "-x"}));
+  EXPECT_FALSE(is_quiet(arguments));
 }
 
 TEST(Arguments, LoneDashAndEmptyWordArePositional) {
-  EXPECT_EQ(parsed({"-", ""}).positionals(), (std::vector<std::string>{"-", ""}));
+  EXPECT_EQ(parsed({"-", ""}).positionals, (std::vector<std::string>{"-", ""}));
 }
 
 TEST(Arguments, RefusesWhatItDoesNotKnow) {
@@ -113,22 +151,22 @@ RC_GTEST_PROP(Arguments, AnyTextComesThroughAsAValue, (const std::string& value)
 RC_GTEST_PROP(Arguments, AnyWordsGiveArgumentsOrAnError, (const std::vector<std::string>& words)) {
   try {
     const Arguments arguments = parsed(words);
-    RC_ASSERT(arguments.flags().size() + arguments.positionals().size() <= words.size());
+    RC_ASSERT(arguments.flags.size() + arguments.positionals.size() <= words.size());
   } catch (const Error& error) {
     RC_ASSERT(error.kind() == ErrorKind::usage);
   }
 }
 
-TEST(HelpText, AlignsFlags) {
+TEST(HelpText, AlignsFlagsAndPrintsTheirDefaults) {
   EXPECT_EQ(help_text(command()),
             "Usage: attention-plasticity measure DUMP [--flag value]...\n"
             "\n"
             "Measure a thing.\n"
             "\n"
             "Flags:\n"
-            "  --max_workers N      how many\n"
-            "  --output_dir FOLDER  where\n"
-            "  --quiet              say little\n");
+            "  --max_workers N      How many. (default: 8)\n"
+            "  --output_dir FOLDER  Where to.\n"
+            "  --quiet              Print little. (default: false)\n");
 }
 
 }  // namespace

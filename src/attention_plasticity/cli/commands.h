@@ -7,10 +7,10 @@
 
 namespace attention_plasticity {
 
-/// The exit code when some heads failed and the rest is done; ErrorKind has the others.
+/// The exit code when some heads failed and the others are done. Other exit codes come with an ErrorKind.
 inline constexpr int some_heads_failed = 1;
 
-/// A subcommand: what it takes, and what it does with it. `run` returns the exit code; failures are thrown.
+/// A subcommand: its flags and help, and the function that runs it. `run` returns the exit code and throws failures.
 struct Subcommand {
   Command (*command)();
   int (*run)(const Arguments& arguments);

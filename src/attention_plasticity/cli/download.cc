@@ -7,9 +7,7 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
-#include "attention_plasticity/cli/config_flag.h"
 #include "attention_plasticity/cli/fetching.h"
-#include "attention_plasticity/cli/run_settings.h"
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/hub/http.h"
@@ -18,44 +16,68 @@
 namespace attention_plasticity {
 namespace {
 
-// What decides which files a run needs, and where they go.
+struct DownloadFlags {
+  bool dry_run = false;
+  bool quiet = false;
+  bool progress = true;
+};
+
+const FieldTable<DownloadFlags>& download_table() {
+  static const FieldTable<DownloadFlags> table{
+      {"dry_run", values::boolean(), &DownloadFlags::dry_run,
+       "List the missing files; only the files that describe the dump are fetched."},
+      {"quiet", values::boolean(), &DownloadFlags::quiet, "Print errors and the folder only."},
+      {"progress", values::boolean(), &DownloadFlags::progress,
+       "Redraw a progress bar on a terminal; --no-progress prints a line for each file."},
+  };
+  return table;
+}
+
+// The fields of a run that decide which files it needs and where they go.
 constexpr std::string_view used_fields[]{"model_dir", "num_layers", "num_q_heads",       "num_k_heads",
                                          "layers",    "q_heads",    "dataset_cache_dir", "download_max_workers"};
 
+// --revision is short for --dataset_revision.
+Field revision_flag() {
+  Field flag = *find_field(config_fields(), "dataset_revision");
+  flag.name = "revision";
+  flag.help = "Branch, tag or commit of the dataset.";
+  return flag;
+}
+
 RunConfig config_of(const Arguments& arguments) {
-  std::vector<Setting> settings = run_settings(arguments);
-  if (arguments.positionals().size() > 1 || (arguments.positionals().empty() && !arguments.value("config"))) {
+  std::vector<Setting> settings = configured_settings(arguments, config_fields());
+  if (arguments.positionals.size() > 1 || (arguments.positionals.empty() && !arguments.value("config"))) {
     throw Error(ErrorKind::usage, "download takes one dataset: attention-plasticity download ORG/NAME");
   }
-  if (!arguments.positionals().empty()) {
-    settings.push_back({"dataset_name", arguments.positionals().front(), "ORG/NAME"});
+  if (!arguments.positionals.empty()) settings.push_back({"dataset_name", arguments.positionals.front(), "ORG/NAME"});
+  for (const Setting& flag : arguments.flags) {
+    if (flag.field == "revision") settings.push_back({"dataset_revision", flag.value, flag.where});
   }
-  if (const auto revision = arguments.value("revision"))
-    settings.push_back({"dataset_revision", revision, "--revision"});
   return resolve_config(settings);
 }
 
-void print_files(const HubDump& dump, const RunPlan& plan, const std::vector<RepoFile>& missing) {
+void print_files(const HubDump& dump, const PreparedRun& prepared, const std::vector<RepoFile>& missing) {
   for (const RepoFile& file : missing) fmt::print("{:>12}  {}\n", size_text(file.size), file.path);
   fmt::print("to fetch: {}\n", described_files(dump.snapshot(), missing));
-  fmt::print("heads: {}; selected but not captured: {}\n", plan.tasks.size(), plan.skipped);
+  fmt::print("heads: {}; selected but not captured: {}\n", prepared.tasks.size(), prepared.skipped);
   fmt::print("folder: {}\n", dump.snapshot().folder().string());
 }
 
-int download(const Arguments& arguments, const RunConfig& config, const std::stop_token& stop) {
+int download(const DownloadFlags& flags, const RunConfig& config, const std::stop_token& stop) {
   const Terminal terminal = Terminal::of_standard_error();
-  Progress progress(verbosity_of(arguments, terminal), terminal, "files");
+  Progress progress(verbosity_of(flags.quiet, flags.progress, terminal), terminal, "files");
   HubDump dump(config, process_hub_settings(), stop);
-  const RunPlan plan = make_plan(config, dump.source());
+  const PreparedRun prepared = prepare_run(config, dump.source());
   for (const std::string& note : dump.notes()) progress.note(note);
-  for (const std::string& note : plan.notes) progress.note(note);
-  std::vector<RepoFile> missing = dump.missing_files(plan, stop);
-  if (arguments.is_on("dry_run")) {
-    print_files(dump, plan, missing);
+  for (const std::string& note : prepared.notes) progress.note(note);
+  std::vector<RepoFile> missing = dump.missing_files(prepared, stop);
+  if (flags.dry_run) {
+    print_files(dump, prepared, missing);
     return 0;
   }
   if (missing.empty()) {
-    progress.note(fmt::format("all files of {} heads are in the cache already", plan.tasks.size()));
+    progress.note(fmt::format("all files of {} heads are in the cache already", prepared.tasks.size()));
   } else {
     progress.note(fmt::format("fetching {}", described_files(dump.snapshot(), missing)));
     Fetching(dump, std::move(missing), config.download_max_workers, progress, Fetching::Shown::alone, stop)
@@ -72,27 +94,20 @@ Command download_command() {
                   "ORG/NAME",
                   "Fetch a dump, or part of it, from the Hugging Face Hub into its cache, and print the folder.",
                   {}};
-  command.flags = {
-      {"revision", "TEXT", "branch, tag or commit (default: main)"},
-      {"config", "FILE", "YAML file of a run: fetch what it needs; flags win over it"},
-      {"dry_run", "", "list the files that are missing; only those that describe the dump are fetched"},
-      {"quiet", "", "print errors and the folder only"},
-      {"progress", "", "redraw a progress bar on a terminal (default true); --no-progress: a line for each file"},
-  };
-  for (const ConfigField& field : config_fields()) {
-    if (std::ranges::find(used_fields, field.name) != std::end(used_fields))
-      command.flags.push_back(config_flag(field));
-  }
+  command.flags = {revision_flag(), config_flag("YAML file of a run, to fetch what it needs; flags win over it.")};
+  for (const Field& flag : download_table()) command.flags.push_back(flag);
+  for (const std::string_view name : used_fields) command.flags.push_back(*find_field(config_fields(), name));
   return command;
 }
 
 int run_download(const Arguments& arguments) {
+  const DownloadFlags flags = options_of(download_table(), arguments);
   RunConfig config = config_of(arguments);
-  // The rotation is of no concern here, nor that it may be unknown.
+  // A download does not need the rotation, and must not complain that it is unknown.
   config.analysis.num_triples = 0;
-  StopOnSignal interruption([] { tell("stopping; what has arrived stays, and the next run goes on from there\n"); });
+  StopOnSignal interruption([] { tell("stopping; downloaded data is kept, and the next run continues from there\n"); });
   try {
-    return download(arguments, config, interruption.token());
+    return download(flags, config, interruption.token());
   } catch (const Stopped&) {
     return 128 + interruption.signal();
   }

@@ -42,7 +42,7 @@ Fetching::Fetching(const HubDump& dump, std::vector<RepoFile> files, int workers
           dump.snapshot(), std::move(files), workers,
           {[&progress, shown](const RepoFile& file, const DownloadProgress& now) {
              if (shown == Shown::beside) return;
-             progress.tell_of(fmt::format("[{}/{}] {} {}", now.files, now.all_files, file.path, size_text(file.size)));
+             progress.line(fmt::format("[{}/{}] {} {}", now.files, now.all_files, file.path, size_text(file.size)));
            },
            [&progress](const std::string& note) { progress.note(note); }},
           stop) {
@@ -55,11 +55,11 @@ std::string Fetching::figures() const {
 }
 
 void Fetching::show_status(const std::stop_token& done) {
-  const auto are_coming = [this] {
+  const auto is_unfinished = [this] {
     const DownloadProgress now = downloads_.progress();
     return now.files < now.all_files;
   };
-  while (!done.stop_requested() && are_coming()) {
+  while (!done.stop_requested() && is_unfinished()) {
     progress_.set_status(figures());
     std::this_thread::sleep_for(between_looks);
   }

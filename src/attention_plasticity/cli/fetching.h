@@ -12,28 +12,29 @@
 
 namespace attention_plasticity {
 
-/// The Hub as this process's environment has it.
+/// The settings of the Hub in this process's environment.
 HubSettings process_hub_settings();
 
-/// 80 files of org/name at main (commit 0123456789ab), 3.4 GiB.
+/// Such as "80 files of org/name at main (commit 0123456789ab), 3.4 GiB".
 std::string described_files(const Snapshot& snapshot, const std::vector<RepoFile>& files);
 
-/// 3/80 files, 1.2 MiB of 3.4 GiB, 45.3 MiB/s, 0:50 left.
+/// Such as "3/80 files, 1.2 MiB of 3.4 GiB, 45.3 MiB/s, 0:50 left".
 std::string download_figures(const DownloadProgress& progress, double seconds);
 
-/// Files on their way from the Hub, and the telling of it.
+/// Downloads files from the Hub and shows the progress.
 class Fetching {
  public:
-  /// How it is told: for itself, with a line for each file where there is no bar, or behind the bar of what else goes
-  /// on.
-  enum class Shown { alone, beside };
+  enum class Shown {
+    alone,   ///< a bar of its own or, where there is no bar, a line for each file
+    beside,  ///< text behind the bar of other work
+  };
 
   Fetching(const HubDump& dump, std::vector<RepoFile> files, int workers, Progress& progress, Shown shown,
            const std::stop_token& stop);
 
-  /// Until the files of a task are there.
+  /// Waits until the files of a task are on disk.
   void wait_for(const HeadTask& task);
-  /// Until all are, with a bar of their own.
+  /// Waits until all files are on disk, and shows a bar of their own.
   void wait_for_all();
 
  private:
@@ -44,7 +45,7 @@ class Fetching {
   Progress& progress_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Downloads downloads_;
-  std::jthread status_;  // last: it uses all of the above
+  std::jthread status_;  // last member: it uses the others
 };
 
 }  // namespace attention_plasticity

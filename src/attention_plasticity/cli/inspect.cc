@@ -2,22 +2,27 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/run/inspection.h"
 
 namespace attention_plasticity {
 namespace {
 
-using Json = nlohmann::ordered_json;
+struct InspectFlags {
+  std::string model_dir;
+  bool json = false;
+};
 
-template <typename T>
-Json value_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
+const FieldTable<InspectFlags>& inspect_table() {
+  static const FieldTable<InspectFlags> table{
+      {"model_dir", values::any_text("TEXT"), &InspectFlags::model_dir, "Folder of the heads below DUMP."},
+      {"json", values::boolean(), &InspectFlags::json, "Print JSON instead of a table."},
+  };
+  return table;
 }
 
 Json file_json(const DumpInspection& dump, const FileInspection& file) {
@@ -46,8 +51,8 @@ void print_json(const DumpInspection& dump) {
   Json files = Json::array();
   for (const FileInspection& file : dump.files) files.push_back(file_json(dump, file));
   Json rotation = Json::array();
-  for (const LayersTurningAlike& turning : dump.rotation) {
-    rotation.push_back({{"rotation", turning.rotation}, {"layers", turning.layers}});
+  for (const LayersOfRotation& group : dump.rotation) {
+    rotation.push_back({{"rotation", group.rotation}, {"layers", group.layers}});
   }
   const Json json{{"folder", dump.layout.folder.generic_string()},
                   {"model", value_or_null(dump.capture.model_name)},
@@ -61,7 +66,7 @@ void print_json(const DumpInspection& dump) {
                   {"query_heads", dump.layout.queries.size()},
                   {"key_heads", dump.layout.keys.size()},
                   {"files", std::move(files)}};
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(json, 2));
 }
 
 void print_overview(const DumpInspection& dump) {
@@ -71,9 +76,9 @@ void print_overview(const DumpInspection& dump) {
     fmt::print("shape     {} layers, {} query heads, {} key heads (config.json)\n", *dump.model.num_layers,
                *dump.model.num_q_heads, *dump.model.num_k_heads);
   }
-  for (const LayersTurningAlike& turning : dump.rotation) {
-    fmt::print("rotation  {}{}\n", turning.rotation,
-               dump.rotation.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(turning.layers, ", ")));
+  for (const LayersOfRotation& group : dump.rotation) {
+    fmt::print("rotation  {}{}\n", group.rotation,
+               dump.rotation.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(group.layers, ", ")));
   }
   if (dump.capture.sampling_strategy) {
     fmt::print("sampling  {}{}\n", *dump.capture.sampling_strategy,
@@ -110,19 +115,17 @@ void print_table(const DumpInspection& dump) {
 }  // namespace
 
 Command inspect_command() {
-  return {"inspect",
-          "DUMP",
+  return {"inspect", "DUMP",
           "Show what a dump holds: heads, rows, width, buckets, positions, examples, windows, sizes.",
-          {{"model_dir", "TEXT", "folder of the heads below DUMP"}, {"json", "", "print JSON instead of a table"}}};
+          descriptions(inspect_table())};
 }
 
 int run_inspect(const Arguments& arguments) {
-  if (arguments.positionals().size() != 1) {
-    throw Error(ErrorKind::usage, "inspect takes one dump: attention-plasticity inspect DUMP");
-  }
-  const DumpInspection dump = inspect_dump(arguments.positionals().front(), arguments.value("model_dir").value_or(""));
+  const InspectFlags flags = options_of(inspect_table(), arguments);
+  const std::string& root = arguments.only_positional("inspect takes one dump: attention-plasticity inspect DUMP");
+  const DumpInspection dump = inspect_dump(root, flags.model_dir);
   for (const std::string& note : dump.notes) tell(note + "\n");
-  if (arguments.is_on("json")) {
+  if (flags.json) {
     print_json(dump);
   } else {
     print_table(dump);

@@ -9,10 +9,10 @@ namespace attention_plasticity {
 /// Cores that this process may use: its affinity mask and the CPU quota of its cgroups, whichever is less; at least 1.
 int usable_cores();
 
-/// A variable of the process's environment; none when it is not set.
+/// A variable of the process's environment; none if it is not set.
 std::optional<std::string> environment_variable(const char* name);
 
-/// CPU seconds of the process so far, and the most memory it has held.
+/// CPU seconds of the process so far, and its peak resident memory.
 double cpu_seconds();
 std::uint64_t peak_rss_bytes();
 

@@ -33,7 +33,7 @@ std::string overview() {
   }
   return text +
          "\n  attention-plasticity SUBCOMMAND --help  explains one of them\n"
-         "  attention-plasticity --version          names version, commit and compiler\n\n"
+         "  attention-plasticity --version          prints version, commit and compiler\n\n"
          "Exit codes: 0 all done, 1 some heads failed, 2 wrong use, 3 unusable input, 4 no such dataset or no access,\n"
          "5 network, 6 output not written, 130 or 143 interrupted.\n";
 }
@@ -99,10 +99,10 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     if (std::ferror(stdout) == 0) code = ap::report("", error.what(), ap::exit_code(ap::ErrorKind::input));
   }
-  // A full disk or a closed pipe shows in the midst of printing, or when the rest is flushed.
+  // A full disk or a closed pipe is noticed while printing, or when the rest is flushed.
   const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (!flushed && code <= ap::some_heads_failed) {
-    code = ap::report("", "cannot write to standard output: the disk is full or the reader gone",
+    code = ap::report("", "cannot write to standard output: the disk is full or the reader is gone",
                       ap::exit_code(ap::ErrorKind::output));
   }
   return code;

@@ -6,17 +6,16 @@
 #include <filesystem>
 #include <string_view>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/cli/commands.h"
-#include "attention_plasticity/cli/config_flag.h"
 #include "attention_plasticity/cli/machine.h"
 #include "attention_plasticity/cli/plot_settings.h"
 #include "attention_plasticity/cli/terminal.h"
-#include "attention_plasticity/run/output_files.h"
 
 namespace attention_plasticity {
 namespace {
 
-// The first program of this name in PATH; empty where there is none.
+// The first program of this name in PATH; empty: there is none.
 std::filesystem::path program_in_path(std::string_view name) {
   const std::string path = environment_variable("PATH").value_or("");
   std::string_view folders = path;
@@ -30,8 +29,8 @@ std::filesystem::path program_in_path(std::string_view name) {
   return {};
 }
 
-// Of the user's variables gnuplot sees those by which fonts and libraries are found. Others, such as the locale, could
-// change a figure.
+// gnuplot gets only those of the user's variables that it needs to find fonts and libraries. Others, such as the
+// locale, could change a figure.
 Gnuplot gnuplot_here() {
   Gnuplot gnuplot{program_in_path("gnuplot"), {"LC_ALL=C.UTF-8"}};
   for (const char* name : {"HOME", "PATH", "LD_LIBRARY_PATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
@@ -49,8 +48,8 @@ Command plot_command() {
   Command command{"plot",
                   fmt::format("{}", fmt::join(figure_words(), "|")),
                   "Draw a figure of a run's tables: PNG, SVG or PDF.",
-                  {{"config", "FILE", "YAML file with any of the fields below; flags win over it"}}};
-  for (const ConfigField& field : plot_fields()) command.flags.push_back(config_flag(field));
+                  {config_flag("YAML file with any of the fields below; flags win over it.")}};
+  command.flags.insert(command.flags.end(), plot_fields().begin(), plot_fields().end());
   return command;
 }
 
@@ -58,9 +57,7 @@ int run_plot(const Arguments& arguments) {
   const PlotRequest request = plot_request(arguments);
   const Figure figure = draw_figure(request.figure, gnuplot_here());
   for (const std::string& note : figure.notes) tell(fmt::format("gnuplot: {}\n", note));
-  OutputFiles files;
-  files.stage(request.output, figure.image);
-  files.commit();
+  write_file_atomically(request.output, figure.image);
   fmt::print("{}\n", request.output);
   return 0;
 }

@@ -6,23 +6,16 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <map>
-#include <vector>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/figure/image_file.h"
-#include "attention_plasticity/run/config_value.h"
-#include "attention_plasticity/run/config_yaml.h"
 
 namespace attention_plasticity {
 namespace {
 
 constexpr std::array<std::string_view, 5> kinds{"plasticity", "heatmap", "components", "distance", "heads"};
-constexpr std::string_view every_kind = "plasticity heatmap components distance heads";
-constexpr std::string_view maps = "heatmap distance heads";
 
-// The options as they come in, beside those that become something else in the end.
+// What the fields set, before it becomes a PlotRequest.
 struct PlotSettings {
   FigureOptions figure;
   std::optional<std::string> output;
@@ -30,197 +23,99 @@ struct PlotSettings {
   bool color_trend = false;
 };
 
-double inches(const std::string& text) {
-  const double value = config_positive_number(text);
-  if (value >= 1 && value <= 100) return value;
-  throw Error(ErrorKind::usage,
-              fmt::format("{} is out of range; it must lie between 1 and 100 inches", shown_text(text)));
+ValueKind<double> inches() {
+  return values::checked(values::positive_number(), [](double value) {
+    if (value >= 1 && value <= 100) return;
+    throw Error(ErrorKind::usage, fmt::format("{} is out of range; it must lie between 1 and 100 inches", value));
+  });
 }
 
-std::string color_map_name(const std::string& text) {
-  const ColorMap known(text);
-  return text;
+ValueKind<std::string> color_map() {
+  return values::checked(values::text(), [](const std::string& name) { const ColorMap known(name); });
 }
 
-void set_table(PlotSettings& settings, const std::string& text) {
-  settings.figure.table = config_plain_text(text, false);
+ValueKind<std::string> image_file() {
+  return values::checked(values::text(), [](const std::string& file) { format_of(file); });
 }
 
-constexpr std::array<std::string_view, 2> bucket_type_words{"uniform", "log"};
-constexpr std::array<std::string_view, 2> aggregate_words{"mean", "median"};
-constexpr std::array<std::string_view, 2> style_words{"paper", "screen"};
-
-struct PlotField {
-  ConfigField field;
-  std::string_view figures;  // that it means something to
-  void (*set)(PlotSettings& settings, const std::string& text);
-};
-
-constexpr const char* from_run = "as run.json says";
-
-constexpr std::array fields_of_plots{
-    PlotField{{"bucket_csv", "text", "none", "head_bucket_plasticity.csv of a run, or its folder.", false},
-              "plasticity heatmap",
-              set_table},
-    PlotField{{"component_csv", "text", "none", "head_component_weights.csv of a run, or its folder.", false},
-              "components",
-              set_table},
-    PlotField{{"distance_csv", "text", "none", "head_distance_plasticity.csv of a run, or its folder.", false},
-              "distance",
-              set_table},
-    PlotField{{"metrics", "text", "none", "head_metrics.csv of a run, or its folder.", false}, "heads", set_table},
-    PlotField{
-        {"output", "text", "beside the table", "The image; its ending says what is drawn: .png, .svg, .pdf.", false},
-        every_kind,
-        [](PlotSettings& s, const std::string& v) {
-          s.output = config_plain_text(v, false);
-          s.figure.format = format_of(*s.output);
-        }},
-    PlotField{{"column", "text", "ap_exact", "The column of the metrics that is shown.", false},
-              "heads",
-              [](PlotSettings& s, const std::string& v) { s.figure.column = config_plain_text(v, false); }},
-    PlotField{{"agg", "one of mean|median", "mean", "How the values of many heads become one.", false},
-              "heatmap components distance",
-              [](PlotSettings& s, const std::string& v) {
-                s.figure.agg = static_cast<Aggregate>(config_word(v, aggregate_words));
-              }},
-    PlotField{{"limit", "integer", "all", "Components shown, from the first.", false},
-              "components",
-              [](PlotSettings& s, const std::string& v) { s.figure.limit = config_integer(v, 1, 10'000); }},
-    PlotField{{"bucket_type", "one of uniform|log", from_run, "How the buckets of positions lie.", false},
-              "plasticity heatmap",
-              [](PlotSettings& s, const std::string& v) {
-                s.figure.bucket_type = static_cast<BucketType>(config_word(v, bucket_type_words));
-              }},
-    PlotField{{"bucket_min_size", "number", from_run, "Tokens of a uniform bucket; of log ones, of the first.", false},
-              "plasticity heatmap",
-              [](PlotSettings& s, const std::string& v) { s.figure.bucket_min_size = config_positive_number(v); }},
-    PlotField{{"alpha", "number", "0.25", "Opacity of a head's line, at most 1.", false},
-              "plasticity",
-              [](PlotSettings& s, const std::string& v) { s.figure.alpha = config_share(v, true); }},
-    PlotField{{"line_width", "number", "0.8", "Points, of a head's line.", false},
-              "plasticity",
-              [](PlotSettings& s, const std::string& v) { s.figure.line_width = config_positive_number(v); }},
-    PlotField{{"color_by_layer", "boolean", "false", "Colour a head's line by its layer.", true},
-              "plasticity",
-              [](PlotSettings& s, const std::string& v) { s.color_by_layer = config_boolean(v); }},
-    PlotField{
-        {"color_trend", "boolean", "false", "Colour it by whether it rises (green), falls (red) or neither.", true},
-        "plasticity",
-        [](PlotSettings& s, const std::string& v) { s.color_trend = config_boolean(v); }},
-    PlotField{{"trend_threshold", "number", "0.0001", "Slope a token from which a line rises or falls.", false},
-              "plasticity",
-              [](PlotSettings& s, const std::string& v) { s.figure.trend_threshold = config_positive_number(v); }},
-    PlotField{{"cmap", "text", "viridis; magma for heatmap and distance",
-               "Colours: viridis, magma, inferno, plasma, cividis, gray; each also reversed, as viridis_r.", false},
-              "plasticity heatmap distance heads",
-              [](PlotSettings& s, const std::string& v) { s.figure.cmap = color_map_name(v); }},
-    PlotField{{"vmin", "number", "the least value", "Value of the first colour.", false},
-              maps,
-              [](PlotSettings& s, const std::string& v) { s.figure.vmin = config_number(v); }},
-    PlotField{{"vmax", "number", "the largest value", "Value of the last colour.", false},
-              maps,
-              [](PlotSettings& s, const std::string& v) { s.figure.vmax = config_number(v); }},
-    PlotField{{"title", "text", "what is shown, and the model", "Replaces the whole title.", false},
-              every_kind,
-              [](PlotSettings& s, const std::string& v) { s.figure.title = config_plain_text(v, true); }},
-    PlotField{{"model_name", "text", from_run, "The model's name in the title.", false},
-              every_kind,
-              [](PlotSettings& s, const std::string& v) { s.figure.model_name = config_plain_text(v, false); }},
-    PlotField{{"ylabel", "text", "share", "Label of the upright axis.", false},
-              "components",
-              [](PlotSettings& s, const std::string& v) { s.figure.ylabel = config_plain_text(v, true); }},
-    PlotField{{"width", "number", "by figure", "Inches.", false},
-              every_kind,
-              [](PlotSettings& s, const std::string& v) { s.figure.width = inches(v); }},
-    PlotField{{"height", "number", "by figure", "Inches.", false},
-              every_kind,
-              [](PlotSettings& s, const std::string& v) { s.figure.height = inches(v); }},
-    PlotField{
-        {"dpi", "integer", "200", "Pixels an inch, of PNG.", false},
-        every_kind,
-        [](PlotSettings& s, const std::string& v) { s.figure.dpi = static_cast<int>(config_integer(v, 20, 1200)); }},
-    PlotField{{"style", "one of paper|screen", "paper", "Black on white, or light on dark.", false},
-              every_kind,
-              [](PlotSettings& s, const std::string& v) {
-                s.figure.style = static_cast<FigureStyle>(config_word(v, style_words));
-              }},
-};
-
-// None of the words holds another.
-bool is_for(const PlotField& field, std::string_view kind) {
-  return field.figures.find(kind) != std::string_view::npos;
+const FieldTable<PlotSettings>& plot_table() {
+  using Settings = PlotSettings;
+  using Options = FigureOptions;
+  const auto figure = [](auto member) { return nested(&Settings::figure, member); };
+  const char* lines = "plasticity";
+  const char* maps = "heatmap distance heads";
+  const char* buckets = "plasticity heatmap";
+  const char* from_run = "as run.json says";
+  static const FieldTable<PlotSettings> table{
+      {"bucket_csv", values::text(), figure(&Options::table), "head_bucket_plasticity.csv of a run, or its folder.",
+       "none", buckets},
+      {"component_csv", values::text(), figure(&Options::table), "head_component_weights.csv of a run, or its folder.",
+       "none", "components"},
+      {"distance_csv", values::text(), figure(&Options::table), "head_distance_plasticity.csv of a run, or its folder.",
+       "none", "distance"},
+      {"metrics", values::text(), figure(&Options::table), "head_metrics.csv of a run, or its folder.", "none",
+       "heads"},
+      {"output", image_file(), &Settings::output, "Image file; its ending sets the format: .png, .svg or .pdf.",
+       "beside the table"},
+      {"column", values::text(), figure(&Options::column), "Column of the metrics to show.", "", "heads"},
+      {"agg", values::word({"mean", "median"}), figure(&Options::agg), "How the values of many heads become one.", "",
+       "heatmap components distance"},
+      {"limit", values::integer(1, 10'000), figure(&Options::limit), "Number of components to show, from the first on.",
+       "all", "components"},
+      {"bucket_type", values::word({"uniform", "log"}), figure(&Options::bucket_type),
+       "Spacing of the position buckets.", from_run, buckets},
+      {"bucket_min_size", values::positive_number(), figure(&Options::bucket_min_size),
+       "Tokens of a uniform bucket, or of the first log bucket.", from_run, buckets},
+      {"alpha", values::share(true), figure(&Options::alpha), "Opacity of a head's line, at most 1.", "", lines},
+      {"line_width", values::positive_number(), figure(&Options::line_width), "Width of a head's line in points.", "",
+       lines},
+      {"color_by_layer", values::boolean(), &Settings::color_by_layer, "Colour a head's line by its layer.", "", lines},
+      {"color_trend", values::boolean(), &Settings::color_trend,
+       "Colour a head's line by its trend: green rises, red falls, gray does neither.", "", lines},
+      {"trend_threshold", values::positive_number(), figure(&Options::trend_threshold),
+       "Slope per token above which a line rises; below its negative, a line falls.", "", lines},
+      {"cmap", color_map(), figure(&Options::cmap),
+       "Colour map: viridis, magma, inferno, plasma, cividis, gray; each also reversed, as viridis_r.",
+       "viridis; magma for heatmap and distance", "plasticity heatmap distance heads"},
+      {"vmin", values::number(), figure(&Options::vmin), "Value of the first colour.", "the least value", maps},
+      {"vmax", values::number(), figure(&Options::vmax), "Value of the last colour.", "the largest value", maps},
+      {"title", values::text_or_empty(), figure(&Options::title), "Replaces the whole title.",
+       "what is shown, and the model"},
+      {"model_name", values::text(), figure(&Options::model_name), "The model's name in the title.", from_run},
+      {"ylabel", values::text_or_empty(), figure(&Options::ylabel), "Label of the vertical axis.", "share",
+       "components"},
+      {"width", inches(), figure(&Options::width), "Width in inches.", "by figure"},
+      {"height", inches(), figure(&Options::height), "Height in inches.", "by figure"},
+      {"dpi", values::integer(20, 1200), figure(&Options::dpi), "Pixels per inch of a PNG."},
+      {"style", values::word({"paper", "screen"}), figure(&Options::style), "Black on white, or light on dark."},
+  };
+  return table;
 }
 
 FigureKind kind_of(const Arguments& arguments) {
-  if (arguments.positionals().size() == 1) {
-    return static_cast<FigureKind>(config_word(arguments.positionals().front(), kinds));
+  if (arguments.positionals.size() == 1) {
+    return static_cast<FigureKind>(word_index(arguments.positionals.front(), kinds));
   }
   throw Error(ErrorKind::usage,
               fmt::format("plot needs one figure, before or after the flags: {}{}", fmt::join(kinds, ", "),
-                          arguments.positionals().size() > 1 ? "; files are given as flags" : ""));
-}
-
-std::vector<Setting> settings_of(const Arguments& arguments) {
-  std::vector<Setting> settings;
-  if (const auto file = arguments.value("config")) settings = read_yaml_settings(*file, plot_fields());
-  for (const Arguments::Given& given : arguments.flags()) {
-    if (given.flag == "config") continue;
-    settings.push_back({given.flag, std::nullopt, given.typed});
-    if (given.value != "null") settings.back().value = given.value;
-  }
-  return settings;
-}
-
-// Every setting is checked, those that a later one overrides too: a typo is a typo.
-void check(const Setting& setting, const PlotField& field, std::string_view kind) {
-  if (!is_for(field, kind)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: means nothing to plot {}; it is for {}", setting_place(setting), kind, field.figures));
-  }
-  if (!setting.value) return;
-  try {
-    PlotSettings scratch;
-    field.set(scratch, *setting.value);
-  } catch (const Error& error) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {}", setting_place(setting), error.what()));
-  }
-}
-
-PlotSettings resolved(const std::vector<Setting>& settings, std::string_view kind) {
-  std::map<std::string_view, std::optional<std::string>> last;
-  for (const Setting& setting : settings) {
-    const auto field =
-        std::ranges::find(fields_of_plots, setting.field, [](const PlotField& f) { return f.field.name; });
-    check(setting, *field, kind);
-    last[field->field.name] = setting.value;
-  }
-  PlotSettings result;
-  for (const PlotField& field : fields_of_plots) {
-    const std::optional<std::string>& given = last[field.field.name];
-    if (given) field.set(result, *given);
-  }
-  return result;
+                          arguments.positionals.size() > 1 ? "; files are given as flags" : ""));
 }
 
 }  // namespace
 
 std::span<const std::string_view> figure_words() { return kinds; }
 
-std::span<const ConfigField> plot_fields() {
-  static const std::vector<ConfigField> fields = [] {
-    std::vector<ConfigField> all;
-    all.reserve(fields_of_plots.size());
-    for (const PlotField& field : fields_of_plots) all.push_back(field.field);
-    return all;
-  }();
+const std::vector<Field>& plot_fields() {
+  static const std::vector<Field> fields = descriptions(plot_table());
   return fields;
 }
 
 PlotRequest plot_request(const Arguments& arguments) {
   const FigureKind kind = kind_of(arguments);
-  const std::string_view word = kinds[static_cast<std::size_t>(kind)];
-  PlotSettings settings = resolved(settings_of(arguments), word);
+  const std::string_view figure = kinds[static_cast<std::size_t>(kind)];
+  const std::vector<Setting> given = configured_settings(arguments, plot_fields());
+  check_scope(given, plot_fields(), figure, fmt::format("plot {}", figure));
+  PlotSettings settings = resolve(plot_table(), given);
   if (settings.color_by_layer && settings.color_trend) {
     throw Error(ErrorKind::usage, "color_by_layer and color_trend exclude each other: a line has one colour");
   }
@@ -228,11 +123,14 @@ PlotRequest plot_request(const Arguments& arguments) {
   if (settings.color_trend) settings.figure.curve_colors = CurveColors::trend;
   settings.figure.kind = kind;
   if (settings.figure.table.empty()) {
-    const auto table = std::ranges::find_if(fields_of_plots, [&](const PlotField& f) { return is_for(f, word); });
-    throw Error(ErrorKind::usage, fmt::format("plot {} needs --{}: {}", word, table->field.name, table->field.help));
+    const auto table = std::ranges::find_if(plot_fields(), [&](const Field& f) { return f.applies_to(figure); });
+    throw Error(ErrorKind::usage, fmt::format("plot {} needs --{}: {}", figure, table->name, table->help));
   }
-  std::filesystem::path beside = figure_table_file(kind, settings.figure.table);
-  beside.replace_filename(fmt::format("{}.png", word));
+  const std::filesystem::path& results = settings.figure.table;
+  std::error_code unknown;
+  const bool is_folder = std::filesystem::is_directory(results, unknown);
+  const std::filesystem::path beside = (is_folder ? results : results.parent_path()) / fmt::format("{}.png", figure);
+  if (settings.output) settings.figure.format = format_of(*settings.output);
   return {settings.figure, settings.output.value_or(beside.string())};
 }
 

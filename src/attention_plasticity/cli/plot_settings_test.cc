@@ -8,7 +8,7 @@
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/cli/commands.h"
-#include "attention_plasticity/run/config_page_testing.h"
+#include "attention_plasticity/settings/field_page_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -91,7 +91,7 @@ TEST(PlotRequest, LastOfARepeatedFlagCountsAndNullUnsets) {
   EXPECT_EQ(request({"heads", "--metrics", "m", "--dpi", "50", "--dpi", "null"}).figure.dpi, 200);
   EXPECT_EQ(request({"plasticity", "--bucket_csv", "b", "--color_by_layer", "--no-color_by_layer"}).figure.curve_colors,
             CurveColors::none);
-  // A typo is one even where a later flag overrides it.
+  // A wrong value is an error even if a later flag overrides it.
   EXPECT_THROW(request({"heads", "--metrics", "m", "--dpi", "many", "--dpi", "60"}), Error);
 }
 
@@ -99,10 +99,10 @@ TEST(FiguresPage, HasEveryOptionWithItsDefault) { expect_page_has_every_field("f
 
 TEST(PlotFields, HaveDistinctNamesAndHelp) {
   std::set<std::string_view> names;
-  for (const ConfigField& field : plot_fields()) {
+  for (const Field& field : plot_fields()) {
     EXPECT_TRUE(names.insert(field.name).second) << field.name;
     EXPECT_TRUE(field.help.ends_with('.')) << field.name;
-    EXPECT_EQ(field.is_boolean, field.type == "boolean") << field.name;
+    EXPECT_EQ(field.placeholder.empty(), field.is_boolean()) << field.name;
   }
 }
 

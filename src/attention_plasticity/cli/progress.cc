@@ -16,6 +16,11 @@ void say(const std::string& line) { tell(line + "\n"); }
 
 }  // namespace
 
+Verbosity verbosity_of(bool quiet, bool bar, const Terminal& terminal) {
+  if (quiet) return Verbosity::quiet;
+  return bar && terminal.is_terminal ? Verbosity::bar : Verbosity::plain;
+}
+
 std::string duration_text(double seconds) {
   const auto whole = static_cast<long long>(std::ceil(seconds));
   if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
@@ -66,9 +71,9 @@ void Progress::show(double share, const std::string& figures) {
   if (verbosity_ == Verbosity::bar) draw(share >= 1);
 }
 
-void Progress::tell_of(const std::string& line) {
+void Progress::line(const std::string& text) {
   const std::scoped_lock lock(mutex_);
-  if (verbosity_ == Verbosity::plain) say(line);
+  if (verbosity_ == Verbosity::plain) say(text);
 }
 
 void Progress::failure(const std::string& line) {

@@ -9,30 +9,33 @@
 
 namespace attention_plasticity {
 
-/// How much is told while work goes on.
+/// How much is printed while work goes on.
 enum class Verbosity {
   quiet,  ///< failures only
   plain,  ///< a line for each item
-  bar,    ///< one line, redrawn, with rate and time left; failures and notes above it
+  bar,    ///< one line that is redrawn, with rate and time left; failures and notes stand above it
 };
 
-/// Progress over a known number of items, on standard error. Threads may share it.
+/// Quiet if the user wants it. Otherwise a bar if the user wants one and `terminal` can redraw it, else plain lines.
+Verbosity verbosity_of(bool quiet, bool bar, const Terminal& terminal);
+
+/// Progress over a known number of items, on standard error. Thread-safe.
 class Progress {
  public:
   Progress(Verbosity verbosity, const Terminal& terminal, std::string unit);
-  /// Leaves no bar behind.
+  /// Clears the bar.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `line` tells of one item; shown in plain mode.
+  /// One more item has ended; `line` describes it, and is shown in plain mode.
   void advance(std::size_t ended, std::size_t total, const std::string& line);
-  /// What stands behind the bar, of other work that goes on beside; empty: nothing does.
+  /// Text behind the bar about other work in parallel; empty: none.
   void set_status(const std::string& status);
-  /// The bar of work that is not counted in items: how much of it is done, and its figures.
+  /// Draws the bar of work that is not counted in items: `share` of it, in [0, 1], is done.
   void show(double share, const std::string& figures);
-  /// A line of such work; shown in plain mode.
-  void tell_of(const std::string& line);
+  /// A line about such work; shown in plain mode.
+  void line(const std::string& text);
   /// Shown at every verbosity.
   void failure(const std::string& line);
   /// Shown unless quiet.
@@ -40,7 +43,7 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// Not too often, unless it is the last time.
+  /// Does nothing shortly after the previous drawing, unless `is_last`.
   void draw(bool is_last);
   void erase();
 
@@ -49,21 +52,21 @@ class Progress {
   std::string unit_;
   Clock::time_point start_ = Clock::now();
 
-  std::mutex mutex_;  // of all below, and of standard error
+  std::mutex mutex_;  // protects what follows, and standard error
   Clock::time_point last_drawn_;
   double share_ = 0;
   std::string figures_;
   std::string status_;
-  std::string bar_;  // as it stands on the screen; empty: none does
+  std::string bar_;  // as drawn on the screen; empty: there is none
 };
 
-/// [####------] figures, in less than `width` columns: the bar gives way first.
+/// [####------] figures, in less than `width` columns. Where there is little space, the bar is left out first.
 std::string bar_line(double share, const std::string& figures, std::size_t width);
 
-/// How long something takes: 0:03, 1:06:40.
+/// A duration in minutes and seconds, or hours: 0:03, 1:06:40.
 std::string duration_text(double seconds);
 
-/// 23/60 heads, 12.3/s, 0:03 left.
+/// Such as "23/60 heads, 12.3/s, 0:03 left".
 std::string progress_figures(std::size_t ended, std::size_t total, double seconds, const std::string& unit);
 
 }  // namespace attention_plasticity

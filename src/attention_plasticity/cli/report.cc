@@ -1,13 +1,27 @@
 #include <fmt/format.h>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/report/report.h"
-#include "attention_plasticity/run/output_files.h"
 
 namespace attention_plasticity {
 namespace {
+
+struct ReportFlags {
+  std::optional<std::string> output;
+  std::optional<std::filesystem::path> labels;
+};
+
+const FieldTable<ReportFlags>& report_table() {
+  static const FieldTable<ReportFlags> table{
+      {"output", values::any_text(), &ReportFlags::output, "Where to write the page.",
+       "report.html in the folder of the results"},
+      {"labels", values::any_text(), &ReportFlags::labels, "Known labels of heads.",
+       "head_labels.csv of the results, if there is one"},
+  };
+  return table;
+}
 
 std::string readable_size(std::size_t bytes) {
   if (bytes >= 1'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
@@ -17,28 +31,22 @@ std::string readable_size(std::size_t bytes) {
 }  // namespace
 
 Command report_command() {
-  return {"report",
-          "RESULTS",
-          "Write one HTML page that shows everything a run has measured; it opens from disk.",
-          {{"output", "FILE", "where to write the page (default: report.html in the folder of the results)"},
-           {"labels", "FILE", "what is known of heads (default: head_labels.csv of the results, if there is one)"}}};
+  return {"report", "RESULTS", "Write one HTML page that shows everything a run has measured; it opens from disk.",
+          descriptions(report_table())};
 }
 
 int run_report(const Arguments& arguments) {
-  if (arguments.positionals().size() != 1) {
-    throw Error(ErrorKind::usage, "report takes one folder of results: attention-plasticity report RESULTS");
-  }
+  const ReportFlags flags = options_of(report_table(), arguments);
   ReportOptions options;
-  options.results = arguments.positionals().front();
-  if (const auto labels = arguments.value("labels")) options.labels = *labels;
+  options.results =
+      arguments.only_positional("report takes one folder of results: attention-plasticity report RESULTS");
+  options.labels = flags.labels;
   const Report report = make_report(options);
   const bool is_folder = std::filesystem::is_directory(options.results);
   const std::filesystem::path folder = is_folder ? options.results : options.results.parent_path();
-  const std::filesystem::path output = arguments.value("output").value_or((folder / "report.html").string());
+  const std::filesystem::path output = flags.output.value_or((folder / "report.html").string());
   for (const std::string& note : report.notes) tell(note + "\n");
-  OutputFiles files;
-  files.stage(output, report.page);
-  files.commit();
+  write_file_atomically(output, report.page);
   fmt::print("{}: {} heads, {}\n", output.string(), report.heads, readable_size(report.page.size()));
   return 0;
 }

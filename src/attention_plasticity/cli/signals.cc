@@ -20,7 +20,7 @@ sigset_t ending_signals() {
   return signals;
 }
 
-// Tells the waiting thread to look whether it is done. By itself it means nothing to a program.
+// Wakes the waiting thread, so that it sees that it is done. Programs ignore this signal by default.
 constexpr int wake = SIGURG;
 
 sigset_t awaited_signals() {
@@ -31,7 +31,7 @@ sigset_t awaited_signals() {
 
 }  // namespace
 
-StopOnSignal::StopOnSignal(std::function<void()> told) : told_(std::move(told)) {
+StopOnSignal::StopOnSignal(std::function<void()> on_first) : on_first_(std::move(on_first)) {
   const sigset_t signals = awaited_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   waiter_ = std::jthread([this](const std::stop_token& done) { wait(done); });
@@ -52,7 +52,7 @@ void StopOnSignal::wait(const std::stop_token& done) {
     if (signal <= 0 || signal == wake) continue;
     if (signal_.exchange(signal) == 0) {
       stop_.request_stop();
-      told_();
+      on_first_();
       continue;
     }
     std::signal(signal, SIG_DFL);

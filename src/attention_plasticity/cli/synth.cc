@@ -1,127 +1,79 @@
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <limits>
-#include <string_view>
-#include <vector>
 
-#include "attention_plasticity/base/error.h"
-#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/progress.h"
-#include "attention_plasticity/run/config_value.h"
 #include "attention_plasticity/synth/options.h"
 #include "attention_plasticity/synth/synthetic_dump.h"
 
 namespace attention_plasticity {
 namespace {
 
-int count(std::string_view text) { return static_cast<int>(config_integer(text, 1, std::numeric_limits<int>::max())); }
-
-std::size_t size(std::string_view text) {
-  return static_cast<std::size_t>(config_integer(text, 0, std::numeric_limits<std::int64_t>::max()));
-}
-
-double number(std::string_view text) {
-  double value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || !std::isfinite(value)) {
-    throw Error(ErrorKind::usage, fmt::format("{} is not a number", shown_text(text)));
-  }
-  return value;
-}
-
-// An option of SynthOptions as a flag.
-struct SynthFlag {
-  const char* name;
-  const char* value;
-  const char* help;
-  void (*set)(SynthOptions& options, std::string_view text);
-};
-
-constexpr SynthFlag synth_flags[]{
-    {"layers", "N", "layers (default: 2)", [](SynthOptions& o, std::string_view v) { o.layers = count(v); }},
-    {"q_heads", "N", "query heads of a layer (default: 4)",
-     [](SynthOptions& o, std::string_view v) { o.q_heads = count(v); }},
-    {"k_heads", "N", "key heads of a layer (default: 2)",
-     [](SynthOptions& o, std::string_view v) { o.k_heads = count(v); }},
-    {"rows", "N", "rows of each file (default: 1000)", [](SynthOptions& o, std::string_view v) { o.rows = size(v); }},
-    {"dim", "N", "components of a vector (default: 64)", [](SynthOptions& o, std::string_view v) { o.dim = size(v); }},
-    {"examples", "N", "documents that the rows come from (default: 16)",
-     [](SynthOptions& o, std::string_view v) { o.examples = size(v); }},
-    {"spacing", "uniform|log", "where buckets begin (default: uniform)",
-     [](SynthOptions& o, std::string_view v) {
-       constexpr std::string_view words[]{"uniform", "log"};
-       o.spacing = static_cast<BucketSpacing>(config_word(v, words));
-     }},
-    {"buckets", "N", "position buckets (default: 16)",
-     [](SynthOptions& o, std::string_view v) { o.buckets = size(v); }},
-    {"bucket_size", "N", "tokens of a uniform bucket (default: 128)",
-     [](SynthOptions& o, std::string_view v) { o.bucket_size = size(v); }},
-    {"slope", "X", "drift of the query mean over the context, in noise deviations (default: 1)",
-     [](SynthOptions& o, std::string_view v) { o.slope = number(v); }},
-    {"mean", "X", "constant part of the queries, in noise deviations; large means low plasticity (default: 0.5)",
-     [](SynthOptions& o, std::string_view v) { o.mean = number(v); }},
-    {"spectrum", "X", "variance along axis i falls as (i + 1)^-X; 0: isotropic (default: 0.5)",
-     [](SynthOptions& o, std::string_view v) { o.spectrum = number(v); }},
-    {"example_effect", "X", "deviation of a shift shared by a document's queries (default: 0)",
-     [](SynthOptions& o, std::string_view v) { o.example_effect = number(v); }},
-    {"tails", "normal|heavy", "the noise: normal, or Student's t of 5 degrees of freedom (default: normal)",
-     [](SynthOptions& o, std::string_view v) {
-       constexpr std::string_view words[]{"normal", "heavy"};
-       o.tails = static_cast<Tails>(config_word(v, words));
-     }},
-    {"bfloat16", "", "round components to bfloat16 (default: false)",
-     [](SynthOptions& o, std::string_view v) { o.bfloat16 = config_boolean(v); }},
-    {"rope_theta", "X", "rotate rows to their position with this base (default: no rotation)",
-     [](SynthOptions& o, std::string_view v) { o.rope_theta = number(v); }},
-    {"window", "N", "sliding window in tokens (default: full attention)",
-     [](SynthOptions& o, std::string_view v) { o.window = count(v); }},
-    {"sliding_layers", "LIST", "layers with the window, such as 0-3,7 (default: all)",
-     [](SynthOptions& o, std::string_view v) { o.sliding_layers = config_indices(v); }},
-    {"truth_pairs", "N", "key pairs behind each head's true plasticity; 0: parameters only (default: 8192)",
-     [](SynthOptions& o, std::string_view v) { o.truth_pairs = size(v); }},
-    {"seed", "N", "seed of everything (default: 0)",
-     [](SynthOptions& o, std::string_view v) {
-       o.seed = config_integer(v, 0, std::numeric_limits<std::uint64_t>::max());
-     }},
-};
-
-SynthOptions options_of(const Arguments& arguments) {
+struct SynthFlags {
   SynthOptions options;
-  for (const SynthFlag& flag : synth_flags) {
-    const auto text = arguments.value(flag.name);
-    if (!text) continue;
-    try {
-      flag.set(options, *text);
-    } catch (const Error& error) {
-      throw Error(error.kind(), fmt::format("--{}: {}", flag.name, error.what()));
-    }
-  }
-  check(options);
-  return options;
+  bool quiet = false;
+};
+
+template <class T>
+auto option(T SynthOptions::* member) {
+  return nested(&SynthFlags::options, member);
+}
+
+// check(SynthOptions) knows the exact range.
+ValueKind<std::uint64_t> size() { return values::integer(0, std::numeric_limits<std::int64_t>::max()); }
+
+const FieldTable<SynthFlags>& synth_table() {
+  using Options = SynthOptions;
+  static const FieldTable<SynthFlags> table{
+      {"layers", values::count(), option(&Options::layers), "Layers."},
+      {"q_heads", values::count(), option(&Options::q_heads), "Query heads of a layer."},
+      {"k_heads", values::count(), option(&Options::k_heads), "Key heads of a layer."},
+      {"rows", size(), option(&Options::rows), "Rows of each file."},
+      {"dim", size(), option(&Options::dim), "Components of a vector."},
+      {"examples", size(), option(&Options::examples), "Documents that the rows come from."},
+      {"spacing", values::word({"uniform", "log"}), option(&Options::spacing), "Where buckets begin."},
+      {"buckets", size(), option(&Options::buckets), "Position buckets."},
+      {"bucket_size", size(), option(&Options::bucket_size), "Tokens of a uniform bucket."},
+      {"slope", values::number(), option(&Options::slope),
+       "Drift of the query mean over the context, in noise deviations."},
+      {"mean", values::number(), option(&Options::mean),
+       "Constant part of the queries, in noise deviations; large means low plasticity."},
+      {"spectrum", values::number(), option(&Options::spectrum),
+       "Variance along axis i falls as (i + 1)^-X; 0: isotropic."},
+      {"example_effect", values::number(), option(&Options::example_effect),
+       "Deviation of a shift that the queries of a document share."},
+      {"tails", values::word({"normal", "heavy"}), option(&Options::tails),
+       "Distribution of the noise: normal, or Student's t with 5 degrees of freedom."},
+      {"bfloat16", values::boolean(), option(&Options::bfloat16), "Round components to bfloat16."},
+      {"rope_theta", values::number(), option(&Options::rope_theta), "Rotate rows to their position with this base.",
+       "no rotation"},
+      {"window", values::count(), option(&Options::window), "Sliding window in tokens.", "full attention"},
+      {"sliding_layers", values::indices(), option(&Options::sliding_layers), "Layers with the window, such as 0-3,7.",
+       "all"},
+      {"truth_pairs", size(), option(&Options::truth_pairs),
+       "Key pairs behind each head's true plasticity; 0: write the parameters only."},
+      {"seed", values::seed_number(), option(&Options::seed), "Seed of every random draw."},
+      {"quiet", values::boolean(), &SynthFlags::quiet, "Print nothing."},
+  };
+  return table;
 }
 
 }  // namespace
 
 Command synth_command() {
-  Command command{"synth", "OUT", "Write a synthetic dump with known truth into the new folder OUT.", {}};
-  for (const SynthFlag& flag : synth_flags) command.flags.push_back({flag.name, flag.value, flag.help});
-  command.flags.push_back({"quiet", "", "print nothing"});
-  return command;
+  return {"synth", "OUT", "Write a synthetic dump with known truth into the new folder OUT.",
+          descriptions(synth_table())};
 }
 
 int run_synth(const Arguments& arguments) {
-  if (arguments.positionals().size() != 1) {
-    throw Error(ErrorKind::usage, "synth takes one folder to write to: attention-plasticity synth OUT");
-  }
-  const std::string& out = arguments.positionals().front();
-  const SynthOptions options = options_of(arguments);
-  const bool quiet = arguments.is_on("quiet");
+  const std::string& out =
+      arguments.only_positional("synth takes one folder to write to: attention-plasticity synth OUT");
+  const auto [options, quiet] = options_of(synth_table(), arguments);
+  check(options);
   {
     const Terminal terminal = Terminal::of_standard_error();
-    // In a pipe nobody waits for single files: one line at the end tells all.
+    // Without a terminal, the one line at the end is enough.
     Progress progress(quiet || !terminal.is_terminal ? Verbosity::quiet : Verbosity::bar, terminal, "files");
     write_synthetic_dump(out, options, [&](std::size_t done, std::size_t total) { progress.advance(done, total, ""); });
   }

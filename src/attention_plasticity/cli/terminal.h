@@ -6,10 +6,10 @@
 
 namespace attention_plasticity {
 
-/// What standard error is connected to, and what may be shown there.
+/// What standard error is connected to, and what it can show.
 struct Terminal {
-  bool is_terminal = false;  ///< redrawing a line makes sense
-  bool color = false;        ///< a terminal, and the user has not set NO_COLOR
+  bool is_terminal = false;  ///< a line can be redrawn
+  bool color = false;        ///< it is a terminal, and NO_COLOR is not set
 
   static Terminal of_standard_error();
 };
@@ -17,14 +17,14 @@ struct Terminal {
 /// Moves to the first column and clears the line.
 inline constexpr std::string_view clear_line = "\r\x1b[K";
 
-/// Columns of the terminal on standard error; 80 where that is unknown.
+/// Columns of the terminal on standard error; 80 when unknown.
 std::size_t terminal_width();
 
-/// Writes `text` to standard error as it stands. What cannot be written there is lost: a full disk under a log must not
-/// end a run, and there is nowhere left to tell.
+/// Writes `text` to standard error. Failures are ignored: a log on a full disk must not end a run, and there is no
+/// other place to report them.
 void tell(std::string_view text);
 
-/// `text` in red, where colors are shown.
+/// `text` in red if the terminal shows colors.
 std::string in_red(std::string_view text, const Terminal& terminal);
 
 }  // namespace attention_plasticity

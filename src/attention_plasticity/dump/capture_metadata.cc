@@ -4,11 +4,13 @@
 
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {
 namespace {
@@ -16,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// A JSON object and where it came from, for notes.
+/// A JSON object, and its file for notes.
 struct Document {
   json object;
   std::string path;
@@ -28,33 +30,19 @@ struct Document {
 };
 
 std::optional<Document> read_document(const fs::path& file, std::vector<std::string>& notes) {
-  std::error_code error;
-  if (fs::symlink_status(file, error).type() == fs::file_type::not_found) return std::nullopt;
-  const auto unreadable = [&](std::string_view why) {
-    notes.push_back(fmt::format("{} {}: ignored", file.string(), why));
-    return std::nullopt;
-  };
-  if (!fs::is_regular_file(file, error)) return unreadable("is not a file that can be read");
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return unreadable("cannot be opened");
+  std::error_code unknown;
+  if (fs::symlink_status(file, unknown).type() == fs::file_type::not_found) return std::nullopt;
   try {
-    json object = json::parse(stream);
-    if (!object.is_object()) return unreadable("holds no JSON object");
-    return Document{std::move(object), file.string(), notes};
-  } catch (const json::exception&) {
-    return unreadable("is not valid JSON");
+    if (!fs::is_regular_file(file, unknown)) throw Error(ErrorKind::input, "is not a file that can be read");
+    return Document{parse_json_object(read_text_file(file), {}), file.string(), notes};
+  } catch (const Error& error) {
+    notes.push_back(fmt::format("{}: {}: ignored", file.string(), error.what()));
+    return std::nullopt;
   }
 }
 
-/// Null when the field is missing or null.
-const json* field_of(const json& object, std::string_view name) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(name);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
 std::optional<std::string> text_field(const Document& document, const json& object, std::string_view name) {
-  const json* field = field_of(object, name);
+  const json* field = find_field(object, name);
   if (field == nullptr) return std::nullopt;
   if (field->is_string()) return field->get<std::string>();
   document.ignore(name, "is not text");
@@ -65,12 +53,12 @@ std::optional<std::string> strategy_field(const Document& document, const json& 
   constexpr std::string_view name = "sampling_strategy";
   auto strategy = text_field(document, object, name);
   if (!strategy || *strategy == "uniform" || *strategy == "log" || *strategy == "all") return strategy;
-  document.ignore(name, "is none of uniform, log, all");
+  document.ignore(name, "is not uniform, log or all");
   return std::nullopt;
 }
 
 std::optional<double> size_field(const Document& document, const json& object, std::string_view name) {
-  const json* field = field_of(object, name);
+  const json* field = find_field(object, name);
   if (field == nullptr) return std::nullopt;
   if (field->is_number()) {
     const double size = field->get<double>();
@@ -80,19 +68,15 @@ std::optional<double> size_field(const Document& document, const json& object, s
   return std::nullopt;
 }
 
-/// At the top, or for multimodal models in `text_config`.
+/// The field is at the top level, or in `text_config` for multimodal models.
 std::optional<int> count_field(const Document& document, std::string_view name) {
-  const json* field = field_of(document.object, name);
+  const json* field = find_field(document.object, name);
   if (field == nullptr) {
-    const json* text_config = field_of(document.object, "text_config");
-    if (text_config != nullptr) field = field_of(*text_config, name);
+    const json* text_config = find_field(document.object, "text_config");
+    if (text_config != nullptr) field = find_field(*text_config, name);
   }
   if (field == nullptr) return std::nullopt;
-  if (field->is_number_integer()) {
-    // Numbers above 2^63 wrap to negative ones here, and are refused as those are.
-    const auto count = field->get<std::int64_t>();
-    if (count >= 1 && count <= std::numeric_limits<int>::max()) return static_cast<int>(count);
-  }
+  if (const auto count = whole_number(*field, 1, std::numeric_limits<int>::max())) return static_cast<int>(*count);
   document.ignore(name, "is not a whole number of at least 1");
   return std::nullopt;
 }
@@ -104,10 +88,10 @@ CaptureMetadata read_capture_metadata(const fs::path& folder, std::vector<std::s
   const auto document = read_document(folder / "_saver_state.json", notes);
   if (!document) return metadata;
   metadata.model_name = text_field(*document, document->object, "model_name");
-  const json* capture = field_of(document->object, "model_metadata");
+  const json* capture = find_field(document->object, "model_metadata");
   if (capture == nullptr) return metadata;
   if (!capture->is_object()) {
-    document->ignore("model_metadata", "is no JSON object");
+    document->ignore("model_metadata", "is not a JSON object");
     return metadata;
   }
   metadata.sampling_strategy = strategy_field(*document, *capture);

@@ -7,29 +7,30 @@
 
 namespace attention_plasticity {
 
-/// What the capture tool says of a dump in `_saver_state.json`.
+/// What the capture tool wrote about a dump in `_saver_state.json`.
 struct CaptureMetadata {
   std::optional<std::string> model_name;
   std::optional<std::string> sampling_strategy;  ///< `uniform`, `log` or `all`
-  /// Tokens of a bucket, > 0: `sampling_bucket_size`, for `log` `sampling_min_bucket_size`.
+  /// Tokens of a bucket, > 0: `sampling_bucket_size`, or `sampling_min_bucket_size` for the strategy `log`.
   std::optional<double> bucket_size;
 };
 
-/// The counts of a model's `config.json`, at its top or in `text_config`; each >= 1.
+/// The counts in a model's `config.json`, at the top level or in `text_config`; each >= 1.
 struct ModelShape {
   std::optional<int> num_layers;   ///< `num_hidden_layers`
   std::optional<int> num_q_heads;  ///< `num_attention_heads`
   std::optional<int> num_k_heads;  ///< `num_key_value_heads`
 };
 
-/// Reads `folder/_saver_state.json`. Absent: nothing is known. A file that cannot be read, or a field that makes no
-/// sense, is ignored and adds one line to `notes`.
+/// Reads `folder/_saver_state.json`. All fields are empty when there is no such file. A file that cannot be read and a
+/// field with a bad value are ignored, and each adds one line to `notes`.
 CaptureMetadata read_capture_metadata(const std::filesystem::path& folder, std::vector<std::string>& notes);
 
-/// Reads `folder/config.json`, with the same rules.
+/// Reads `folder/config.json` by the same rules.
 ModelShape read_model_shape(const std::filesystem::path& folder, std::vector<std::string>& notes);
 
-/// The shape of a dump's model: from beside the heads in `folder`, and what that leaves open from the dump's `root`.
+/// The shape of a dump's model: from the `config.json` in `folder`, beside the heads; fields that are missing there
+/// come from the one in the dump's `root`.
 ModelShape find_model_shape(const std::filesystem::path& root, const std::filesystem::path& folder,
                             std::vector<std::string>& notes);
 

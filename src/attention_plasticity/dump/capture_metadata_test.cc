@@ -73,17 +73,17 @@ TEST(CaptureMetadata, IsEmptyWithoutANoteWhereThereIsNoFile) {
 
 TEST(CaptureMetadata, IgnoresWhatIsNoJsonWithANote) {
   using Notes = std::vector<std::string>;
-  EXPECT_EQ(metadata_of("{\"model_name\": ").notes, Notes{"_saver_state.json is not valid JSON: ignored"});
-  EXPECT_EQ(metadata_of("").notes, Notes{"_saver_state.json is not valid JSON: ignored"});
-  EXPECT_EQ(metadata_of("{\"a\": \"\xff\"}").notes, Notes{"_saver_state.json is not valid JSON: ignored"});
-  EXPECT_EQ(metadata_of("[1]").notes, Notes{"_saver_state.json holds no JSON object: ignored"});
+  EXPECT_EQ(metadata_of("{\"model_name\": ").notes, Notes{"_saver_state.json: line 1: is not valid JSON: ignored"});
+  EXPECT_EQ(metadata_of("").notes, Notes{"_saver_state.json: line 1: is not valid JSON: ignored"});
+  EXPECT_EQ(metadata_of("{\"a\": \"\xff\"}").notes, Notes{"_saver_state.json: line 1: is not valid JSON: ignored"});
+  EXPECT_EQ(metadata_of("[1]").notes, Notes{"_saver_state.json: is a list of 1; a JSON object is expected: ignored"});
   EXPECT_EQ(metadata_of(R"({"model_metadata": 3})").notes,
-            Notes{"_saver_state.json: model_metadata is no JSON object: ignored"});
+            Notes{"_saver_state.json: model_metadata is not a JSON object: ignored"});
   const TemporaryFolder folder;
   fs::create_directory(folder / "config.json");
   Notes notes;
   EXPECT_FALSE(read_model_shape(folder.path(), notes).num_layers);
-  EXPECT_EQ(notes, Notes{(folder / "config.json").string() + " is not a file that can be read: ignored"});
+  EXPECT_EQ(notes, Notes{(folder / "config.json").string() + ": is not a file that can be read: ignored"});
 }
 
 TEST(CaptureMetadata, IgnoresSingleFieldsThatMakeNoSense) {
@@ -92,7 +92,7 @@ TEST(CaptureMetadata, IgnoresSingleFieldsThatMakeNoSense) {
   EXPECT_FALSE(read.metadata.model_name || read.metadata.sampling_strategy || read.metadata.bucket_size);
   EXPECT_EQ(read.notes,
             (std::vector<std::string>{"_saver_state.json: model_name is not text: ignored",
-                                      "_saver_state.json: sampling_strategy is none of uniform, log, all: ignored",
+                                      "_saver_state.json: sampling_strategy is not uniform, log or all: ignored",
                                       "_saver_state.json: sampling_bucket_size is not a number above 0: ignored"}));
   EXPECT_TRUE(metadata_of(R"({"model_name": null, "model_metadata": null})").notes.empty());
 }

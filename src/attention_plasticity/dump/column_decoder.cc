@@ -19,18 +19,18 @@
 namespace attention_plasticity {
 namespace {
 
-// Values and both levels stay in the second-level cache.
+// The values and levels of a batch fit into the second-level cache.
 constexpr std::size_t batch = 16384;
 
-/// The node of a list of primitives that repeats: the group `list` of the usual three levels, or the primitive itself
-/// in older spellings. Null when the entries are more than one primitive.
+/// The repeated node of a list of primitives: the group `list` of the usual three levels, or the primitive itself in
+/// old files. Null when an entry is more than one primitive.
 const parquet::schema::Node* repeated_node(const parquet::ColumnDescriptor& leaf) {
   const parquet::schema::Node* node = leaf.schema_node().get();
   if (!node->is_repeated()) node = node->parent();
   return node != nullptr && node->is_repeated() ? node : nullptr;
 }
 
-/// Least definition level of a row that has entries: that of the repeated node.
+/// The smallest definition level of a row that has entries, which is the level of the repeated node.
 std::int16_t entry_definition(const parquet::ColumnDescriptor& leaf) {
   std::int16_t above = leaf.max_definition_level();
   const parquet::schema::Node* const repeated = repeated_node(leaf);
@@ -48,7 +48,7 @@ float half_to_float(const parquet::FixedLenByteArray& bytes) {
   throw parquet::ParquetException("a page has fewer values than its levels say");
 }
 
-/// The definition levels of a batch, as many as were read, when there is a value for each that is `present`.
+/// The definition levels that were read of a batch. Throws unless there is a value for each level that is `present`.
 std::span<const std::int16_t> checked_levels(std::span<const std::int16_t> definition, std::int64_t level_count,
                                              std::int64_t value_count, std::int16_t present) {
   if (level_count <= 0) throw parquet::ParquetException("a page ends early");
@@ -58,12 +58,12 @@ std::span<const std::int16_t> checked_levels(std::span<const std::int16_t> defin
   return levels;
 }
 
-/// Hands over batches of a column: levels, values, and how many of each. `sink` returns false to stop.
+/// Hands the batches of a column to `sink` as definition levels, repetition levels and values, until it returns false.
 template <class Type, class Sink>
 void for_each_batch(parquet::ColumnReader& column, Sink&& sink) {
   auto& reader = dynamic_cast<parquet::TypedColumnReader<Type>&>(column);
   const std::int16_t present = column.descr()->max_definition_level();
-  // Arrow leaves the levels alone where the schema says that nothing can be null.
+  // Arrow does not write the levels when the schema says that nothing can be null.
   std::vector<std::int16_t> definition(batch, present);
   std::vector<std::int16_t> repetition(batch, 0);
   std::vector<typename Type::c_type> values(batch);
@@ -81,8 +81,8 @@ void for_each_batch(parquet::ColumnReader& column, Sink&& sink) {
 
 using NumberSink = std::function<bool(const NumberBatch&)>;
 
-/// Hands over numbers, where none is null as `Plain` values (std::int64_t or double) that `plain` makes of those
-/// stored. Where it cannot, and where some are null, they are handed over one by one, as `widen` makes them.
+/// Hands over numbers. A batch without nulls goes as `Plain` values (std::int64_t or double) if `make_plain` can make
+/// them; other batches go as Numbers, each made by `widen`.
 template <class Type, class Plain, class MakePlain, class Widen>
 void read_flat(parquet::ColumnReader& column, MakePlain make_plain, Widen widen, const NumberSink& sink) {
   std::vector<Plain> plain;
@@ -100,7 +100,7 @@ void read_flat(parquet::ColumnReader& column, MakePlain make_plain, Widen widen,
   });
 }
 
-/// Integers as the schema's sign means them.
+/// Integers, signed or unsigned as the schema says.
 template <class Type, class Unsigned>
 void read_integers(parquet::ColumnReader& column, const NumberSink& sink) {
   const auto& logical = column.descr()->logical_type();
@@ -108,7 +108,7 @@ void read_integers(parquet::ColumnReader& column, const NumberSink& sink) {
       logical && logical->is_int() && !static_cast<const parquet::IntLogicalType&>(*logical).is_signed();
   const auto make_plain = [is_unsigned](auto values, std::vector<std::int64_t>& plain) {
     plain.assign(values.begin(), values.end());
-    // What the sign bit of an unsigned number means is left to `widen`.
+    // Unsigned numbers with the highest bit set are left to `widen`.
     return !is_unsigned || std::ranges::none_of(plain, [](std::int64_t value) { return value < 0; });
   };
   const auto widen = [is_unsigned](auto value) -> Number {
@@ -130,9 +130,9 @@ void read_reals(parquet::ColumnReader& column, Widen widen, const NumberSink& si
   read_flat<Type, double>(column, make_plain, widen, sink);
 }
 
-/// Rounds to single precision; stops at a finite number that would become infinite.
+/// Rounds to single precision, and returns the index of the first finite number that would become infinite.
 std::size_t round_to_float(std::span<const double> values, std::vector<float>& out) {
-  // Half a unit above the largest float: what is below it rounds to a float.
+  // Half a unit above the largest float: every number below it rounds to a finite float.
   constexpr double limit = 0x1.ffffffp127;
   out.clear();
   for (const double value : values) {
@@ -151,7 +151,7 @@ VectorChunk empty_chunk(const parquet::ColumnDescriptor& leaf) {
   return chunk;
 }
 
-/// Decodes floats to where they stay, and levels only of pages whose runs do not show that they hold no surprise.
+/// Decodes floats into their final place. Levels are decoded only in pages that may hold more than whole rows.
 class FloatVectors {
  public:
   FloatVectors(parquet::ColumnReader& column, const VectorPages& pages, std::size_t likely_width, VectorColumn& out)
@@ -210,9 +210,9 @@ class FloatVectors {
   VectorChunk chunk_;
   std::vector<std::int16_t> definition_;
   std::vector<std::int16_t> repetition_;
-  std::size_t page_ = 0;          ///< the number of the page under way, from 1
-  std::size_t entries_left_ = 0;  ///< of that page, as long as its levels are not decoded
-  std::size_t width_ = 0;         ///< of its rows; 0: its levels must be decoded
+  std::size_t page_ = 0;          ///< number of the current page, from 1
+  std::size_t entries_left_ = 0;  ///< in the current page; unused while its levels are decoded
+  std::size_t width_ = 0;         ///< of the rows in the current page; 0: its levels must be decoded
 };
 
 template <class Type>
@@ -260,11 +260,11 @@ void decode_numbers(parquet::ColumnReader& column, const NumberSink& sink) {
 void decode_vectors(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parquet::PageReader> pages,
                     std::size_t likely_width, VectorColumn& out) {
   auto watched = std::make_unique<VectorPages>(leaf, std::move(pages));
-  const VectorPages& under_way = *watched;
+  const VectorPages& pages_read = *watched;
   const auto column = parquet::ColumnReader::Make(&leaf, std::move(watched));
   switch (column->type()) {
     case parquet::Type::FLOAT:
-      return FloatVectors(*column, under_way, likely_width, out).read();
+      return FloatVectors(*column, pages_read, likely_width, out).read();
     case parquet::Type::DOUBLE:
       return read_lists<parquet::DoubleType>(*column, out);
     default:

@@ -15,17 +15,20 @@ class PageReader;
 
 namespace attention_plasticity {
 
-/// True of the usual three levels of a list (`vector`, `list`, `element`) and of the older spellings with two or one;
-/// false of lists of lists, of groups, and of columns that are no lists.
+/// True for a list with the usual three levels (`vector`, `list`, `element`) or with two or one as in old files. False
+/// for lists of lists, for groups and for columns that are not lists.
 bool is_list_of_primitives(const parquet::ColumnDescriptor& leaf);
 
 /// Hands the numbers of a flat column of integers, halves, floats or doubles to `sink`, in order, a few thousand at a
-/// time, until the column ends or the sink returns false. Throws parquet::ParquetException, among others.
+/// time, until the column ends or the sink returns false. Throws parquet::ParquetException and other exceptions of
+/// Arrow.
 void decode_numbers(parquet::ColumnReader& column, const std::function<bool(const NumberBatch&)>& sink);
 
-/// Adds the entries of a list of halves, floats or doubles to `out` in the same way, until one is at fault. Doubles are
-/// rounded to float. Pages that hold nothing but rows of `likely_width` components (that of the rows before, when `out`
-/// knows it; 0: unknown) are read without decoding their levels.
+/// Adds the entries of a list of halves, floats or doubles to `out` in the same way, until one breaks a rule. Doubles
+/// are rounded to float.
+///
+/// A page that holds only whole rows of the expected width is read without decoding its levels. That width is the one
+/// of the rows in `out`, or `likely_width` before the first row; 0: unknown.
 void decode_vectors(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parquet::PageReader> pages,
                     std::size_t likely_width, VectorColumn& out);
 

@@ -16,7 +16,7 @@ std::int64_t to_count(const Number& number) {
     throw BadValue(fmt::format("is {}, beyond 2^63 - 1", *large));
   }
   const auto* count = std::get_if<std::int64_t>(&number);
-  if (count == nullptr) throw BadValue("is no integer");
+  if (count == nullptr) throw BadValue("is not an integer");
   if (*count < 0) throw BadValue(fmt::format("is negative ({})", *count));
   return *count;
 }
@@ -28,7 +28,7 @@ double to_real(const Number& number) {
   return std::nan("");
 }
 
-/// Without a branch a number: nearly always none is.
+/// Without a branch per number, because nearly always none is negative.
 bool any_negative(std::span<const std::int64_t> numbers) {
   std::uint64_t bits = 0;
   for (const std::int64_t number : numbers) bits |= static_cast<std::uint64_t>(number);
@@ -43,7 +43,7 @@ bool append_counts(const NumberBatch& numbers, std::vector<Count>& counts) {
   return true;
 }
 
-/// Each is the one before it, bit for bit.
+/// True if all values are the same, bit for bit.
 template <class T>
 bool repeat(std::span<const T> values) {
   return !values.empty() && std::memcmp(values.data(), values.data() + 1, (values.size() - 1) * sizeof(T)) == 0;

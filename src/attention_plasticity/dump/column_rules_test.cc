@@ -61,7 +61,7 @@ TEST(ColumnRules, WindowsAreWholeTokensOrNone) {
   }
 }
 
-/// What `rule` makes of the numbers one by one; none when it refuses one.
+/// The values that `rule` gives for the numbers one by one; none if it refuses one.
 template <class Value, class Rule>
 std::optional<std::vector<Value>> one_by_one(const NumberBatch& numbers, Rule rule) {
   std::vector<Value> values;

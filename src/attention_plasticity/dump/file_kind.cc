@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -13,13 +12,14 @@
 #include <system_error>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A Parquet file is PAR1, the columns, the footer, the footer's length in four bytes, PAR1.
+// A Parquet file consists of PAR1, the columns, the footer, the footer's length in four bytes, and PAR1.
 constexpr std::string_view magic = "PAR1";
 constexpr std::string_view encrypted_magic = "PARE";
 constexpr std::uint64_t smallest_parquet = 12;
@@ -37,7 +37,7 @@ void require_regular_file(const fs::path& file) {
   const fs::file_status status = fs::status(file, error);
   if (status.type() == fs::file_type::not_found) {
     refuse(file, fs::is_symlink(fs::symlink_status(file, error))
-                     ? "the file is a link to nothing; download or capture this head again"
+                     ? "the file is a broken link; download or capture this head again"
                      : "the file does not exist; download or capture this head again");
   }
   if (error == std::errc::permission_denied) refuse(file, no_permission);
@@ -81,9 +81,8 @@ bool looks_like_html(std::string_view text) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  // An XML prologue or a comment may stand before the page itself.
+  const std::string lower = lower_case(text);
+  // An XML declaration or a comment may come before the page itself.
   return lower.starts_with("<!doctype html") || lower.starts_with("<html") || lower.starts_with("<head") ||
          (lower.starts_with('<') && lower.find("<html") != std::string::npos);
 }

@@ -5,11 +5,10 @@
 
 namespace attention_plasticity {
 
-/// Looks at the first and last bytes of a file that should be Parquet and returns its size.
+/// Checks by its first and last bytes that a file is Parquet, and returns its size in bytes.
 ///
-/// Throws Error(ErrorKind::input) with a message of its own for each thing found in its place: nothing, a folder, a
-/// file that may not be read, an empty file, a Git LFS pointer, an HTML page, an encrypted or truncated Parquet file,
-/// anything else.
+/// Throws Error(input) when it is not. There is a message for each of: a missing file, a folder, a file without
+/// permission, an empty file, a Git LFS pointer, an HTML page, an encrypted Parquet file, a truncated one, other files.
 std::uint64_t require_parquet(const std::filesystem::path& file);
 
 }  // namespace attention_plasticity

@@ -31,7 +31,7 @@ TEST(FileKind, TellsAMissingFileFromABrokenLink) {
   const TemporaryFolder folder;
   EXPECT_EQ(refusal(folder / "none"), "the file does not exist; download or capture this head again");
   fs::create_symlink("nowhere", folder / "link");
-  EXPECT_EQ(refusal(folder / "link"), "the file is a link to nothing; download or capture this head again");
+  EXPECT_EQ(refusal(folder / "link"), "the file is a broken link; download or capture this head again");
 }
 
 TEST(FileKind, RefusesFoldersAndPipes) {

@@ -21,8 +21,8 @@ namespace {
 using Column = ParquetFile::Column;
 using Kind = ParquetFile::Kind;
 
-/// Room is made on the footer's word for a column up to this many times the file's size. What compresses better than
-/// that holds hardly more than one number, and grows as it is read.
+/// Memory is reserved for as many values as the footer says, up to this many times the file's size: a footer may lie. A
+/// column that compresses better than this holds hardly more than one number, and its memory grows as it is read.
 constexpr std::size_t plausible_compression = 64;
 
 std::size_t width_by_footer(const ParquetFile& source, const Column& vector) {
@@ -30,18 +30,21 @@ std::size_t width_by_footer(const ParquetFile& source, const Column& vector) {
   return source.rows() > 0 && entries % source.rows() == 0 ? static_cast<std::size_t>(entries / source.rows()) : 0;
 }
 
+enum class Vectors { read, leave_out };
+
 class HeadFileReader {
  public:
-  HeadFileReader(const std::filesystem::path& file, Side side, const ReadOptions& options)
+  HeadFileReader(const std::filesystem::path& file, Side side, Vectors vectors, const ReadOptions& options)
       : path_(file.string()),
         source_(file),
+        reads_vectors_(vectors == Vectors::read),
         options_(options),
         bucket_(source_.require("bucket", Kind::integer)),
         example_(source_.find("example_id", Kind::integer)),
         position_(source_.require("position", Kind::number)),
         vector_(source_.require("vector", Kind::vector)),
         vectors_(result_.rows.vectors, source_.rows(), most_reserved_bytes() / sizeof(float)) {
-    // Of keys the window is never used, so whatever a key file says of it is no fault.
+    // The window of keys is never used, so nothing that a key file says about it is an error.
     if (side == Side::query) window_ = source_.find("sliding_window", Kind::number);
   }
 
@@ -51,10 +54,10 @@ class HeadFileReader {
     for (int group = 0; group < source_.row_groups(); ++group) read_group(group);
     HeadRows& rows = result_.rows;
     if (rows.size() == 0) {
-      refuse(fmt::format("NaN or infinity in the vectors of all {} rows: none is left; capture this head again",
+      refuse(fmt::format("the vectors of all {} rows hold NaN or infinity, so no row is left; capture this head again",
                          result_.dropped_rows));
     }
-    rows.width = options_.vectors ? vectors_.width() : width_by_footer(source_, vector_);
+    rows.width = reads_vectors_ ? vectors_.width() : width_by_footer(source_, vector_);
     if (seen_window_) rows.window = *seen_window_;
     return std::move(result_);
   }
@@ -86,14 +89,14 @@ class HeadFileReader {
     read_column(
         group, position_, [&](const NumberBatch& batch) { return append_positions(batch, rows.position); },
         [&](const Number& n) { rows.position.push_back(to_position(n)); });
-    if (options_.vectors) read_vectors(group, kept);
+    if (reads_vectors_) read_vectors(group, kept);
     if (window_) read_window(group, *window_);
     if (fault_) refuse(fault_->message);
-    if (options_.vectors && options_.drop_non_finite && !vectors_.all_finite()) drop_non_finite(kept);
+    if (reads_vectors_ && options_.drop_non_finite && !vectors_.all_finite()) drop_non_finite(kept);
     first_row_ += source_.rows(group);
   }
 
-  /// Remembers the earliest fault of the row group; the first column asked wins within a row.
+  /// Keeps the fault of the smallest row of the row group. Within a row, the column that is read first wins.
   void add_fault(std::size_t row, std::string message) {
     if (!fault_ || row < fault_->row) fault_ = RowFault{row, std::move(message)};
   }
@@ -108,7 +111,7 @@ class HeadFileReader {
     read_column(group, column, take_all, take);
   }
 
-  /// Gives the numbers to `take_all`, batch by batch, and those that it does not take to `take`, one by one.
+  /// Offers the numbers to `take_all` batch by batch. A batch that it refuses (false) goes to `take` one by one.
   template <class TakeAll, class Take>
   void read_column(int group, const Column& column, TakeAll take_all, Take take) {
     row_ = first_row_;
@@ -190,12 +193,13 @@ class HeadFileReader {
     if (!seen_window_) seen_window_.emplace(window);
     if (*seen_window_ == window) return;
     const auto text = [](std::optional<double> w) { return w ? fmt::format("{}", *w) : std::string("none"); };
-    throw BadValue(fmt::format("is {} after {}, and one head has one window,", text(window), text(*seen_window_)));
+    throw BadValue(
+        fmt::format("changes from {} to {} (a head must have one window)", text(*seen_window_), text(window)));
   }
 
   void require_rows(int group, const Column& column, std::size_t found) const {
     if (found == source_.rows(group)) return;
-    source_.refuse_as_damaged(fmt::format("column '{}' has {} rows in row group {} where the footer says {}",
+    source_.refuse_as_damaged(fmt::format("column '{}' has {} rows in row group {}, and the footer says {}",
                                           column.name, found, group, source_.rows(group)));
   }
 
@@ -203,6 +207,7 @@ class HeadFileReader {
 
   std::string path_;
   ParquetFile source_;
+  bool reads_vectors_;
   ReadOptions options_;
   HeadFile result_;
   Column bucket_;
@@ -212,28 +217,25 @@ class HeadFileReader {
   std::optional<Column> window_;
   VectorColumn vectors_;
   std::optional<std::optional<double>> seen_window_;
-  std::size_t first_row_ = 0;  ///< of the row group under way
-  std::size_t row_ = 0;        ///< of the column under way
+  std::size_t first_row_ = 0;  ///< first row of the current row group
+  std::size_t row_ = 0;        ///< next row of the current column
   std::optional<RowFault> fault_;
 };
 
 }  // namespace
 
-HeadFile read_head_file(const std::filesystem::path& file, Side side, const ReadOptions& options) {
-  return HeadFileReader(file, side, options).read();
+HeadFooter read_head_footer(const std::filesystem::path& file) {
+  const ParquetFile source(file);
+  return {source.rows(), width_by_footer(source, source.require("vector", Kind::vector))};
 }
 
-HeadFileInfo head_file_info(const std::filesystem::path& file) {
-  const ParquetFile source(file);
-  HeadFileInfo info;
-  info.rows = source.rows();
-  info.row_groups = static_cast<std::size_t>(source.row_groups());
-  info.file_bytes = source.file_bytes();
-  info.width = width_by_footer(source, source.require("vector", Kind::vector));
-  for (const char* const name : {"bucket", "example_id", "position", "vector", "sliding_window"}) {
-    info.uncompressed_bytes += source.uncompressed_bytes(name);
-  }
-  return info;
+HeadTokens read_head_tokens(const std::filesystem::path& file, Side side) {
+  HeadRows rows = HeadFileReader(file, side, Vectors::leave_out, {}).read().rows;
+  return {rows.width, std::move(rows.bucket), std::move(rows.example), std::move(rows.position), rows.window};
+}
+
+HeadFile read_head_file(const std::filesystem::path& file, Side side, const ReadOptions& options) {
+  return HeadFileReader(file, side, Vectors::read, options).read();
 }
 
 }  // namespace attention_plasticity

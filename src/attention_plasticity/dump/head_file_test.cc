@@ -55,17 +55,6 @@ TEST(HeadFile, LeavesExamplesEmptyWhereTheColumnIsMissing) {
   EXPECT_TRUE(file.rows.example.empty());
 }
 
-TEST(HeadFile, LeavesVectorsOutOnRequest) {
-  ReadOptions options;
-  options.vectors = false;
-  const HeadFile file = read(four_rows(), Side::query, options);
-  EXPECT_TRUE(file.rows.vectors.empty());
-  EXPECT_EQ(file.rows.width, 2U);
-  EXPECT_EQ(file.rows.bucket, (std::vector<std::int64_t>{0, 0, 1, 1}));
-  const auto ragged = four_rows_with({"vector", array_of(pairs(), "[[0,1],[2],[4,5],[6,7]]")});
-  EXPECT_EQ(read(ragged, Side::query, options).rows.width, 0U);
-}
-
 TEST(HeadFile, ReadsLargeIdsExactly) {
   const auto ids = array_of(arrow::uint64(), "[9223372036854775807,0,1,9007199254740993]");
   EXPECT_EQ(read(four_rows_with({"example_id", ids})).rows.example,
@@ -96,11 +85,11 @@ TEST(HeadFile, ReadsNoWindowAsFullAttention) {
 
 TEST(HeadFile, RefusesTwoWindowsInOneFile) {
   EXPECT_EQ(refusal_with("sliding_window", arrow::int32(), "[64,64,32,64]"),
-            "sliding_window is 32 after 64, and one head has one window, in row 2" + correct_it());
+            "sliding_window changes from 64 to 32 (a head must have one window) in row 2" + correct_it());
   EXPECT_EQ(refusal_with("sliding_window", arrow::float64(), "[64,NaN,64,64]"),
-            "sliding_window is none after 64, and one head has one window, in row 1" + correct_it());
+            "sliding_window changes from 64 to none (a head must have one window) in row 1" + correct_it());
   EXPECT_EQ(refusal_with("sliding_window", arrow::int32(), "[null,null,null,64]"),
-            "sliding_window is 64 after none, and one head has one window, in row 3" + correct_it());
+            "sliding_window changes from none to 64 (a head must have one window) in row 3" + correct_it());
 }
 
 TEST(HeadFile, DoesNotLookAtTheWindowOfKeys) {
@@ -247,31 +236,52 @@ TEST(HeadFile, RefusesAFileOfWhichNoRowIsLeft) {
   options.drop_non_finite = true;
   const auto columns = four_rows_with({"vector", array_of(pairs(), "[[NaN,1],[NaN,3],[4,Inf],[-Inf,7]]")});
   EXPECT_EQ(refusal(columns, options),
-            "NaN or infinity in the vectors of all 4 rows: none is left; capture this head again");
+            "the vectors of all 4 rows hold NaN or infinity, so no row is left; capture this head again");
 }
 
-TEST(HeadFileInfo, SaysWhatTheFooterSays) {
+TEST(HeadFooter, SaysWhatTheFileHolds) {
   const TemporaryFolder folder;
   OddFormat format;
   format.rows_per_group = 3;
-  auto columns = four_rows();
-  write_parquet(folder / "data.parquet", columns, format);
-  const HeadFileInfo info = head_file_info(folder / "data.parquet");
-  EXPECT_EQ(info.rows, 4U);
-  EXPECT_EQ(info.row_groups, 2U);
-  EXPECT_EQ(info.width, 2U);
-  EXPECT_EQ(info.file_bytes, std::filesystem::file_size(folder / "data.parquet"));
-  EXPECT_GT(info.uncompressed_bytes, 0U);
-  columns.push_back({"token_str", array_of(arrow::utf8(), R"(["a","b","c","d"])")});
-  write_parquet(folder / "more.parquet", columns, format);
-  EXPECT_EQ(head_file_info(folder / "more.parquet").uncompressed_bytes, info.uncompressed_bytes);
+  write_parquet(folder / "data.parquet", four_rows(), format);
+  const HeadFooter footer = read_head_footer(folder / "data.parquet");
+  EXPECT_EQ(footer.rows, 4U);
+  EXPECT_EQ(footer.width, 2U);
 }
 
-TEST(HeadFileInfo, RefusesUnreadableFilesAsReadingDoes) {
+TEST(HeadFooter, IsRefusedForUnreadableFilesAsRowsAre) {
   const TemporaryFolder folder;
   write_bytes(folder / "data.parquet", "version https://git-lfs.github.com/spec/v1\n");
-  EXPECT_EQ(input_error(folder / "data.parquet", [&] { head_file_info(folder / "data.parquet"); }),
+  EXPECT_EQ(input_error(folder / "data.parquet", [&] { read_head_footer(folder / "data.parquet"); }),
             input_error(folder / "data.parquet", [&] { read_head_file(folder / "data.parquet", Side::key); }));
+}
+
+TEST(HeadTokens, AreTheRowsWithoutTheirVectors) {
+  const TemporaryFolder folder;
+  const auto file = folder / "data.parquet";
+  write_parquet(file, four_rows_with(window(arrow::int32(), "[64,64,64,64]")));
+  const HeadTokens tokens = read_head_tokens(file, Side::query);
+  EXPECT_EQ(tokens.width, 2U);
+  EXPECT_EQ(tokens.bucket, (std::vector<std::int64_t>{0, 0, 1, 1}));
+  EXPECT_EQ(tokens.example, (std::vector<std::uint64_t>{7, 7, 8, 8}));
+  EXPECT_EQ(tokens.position, (std::vector<double>{0, 1, 2, 3}));
+  EXPECT_EQ(tokens.window, 64.0);
+  EXPECT_FALSE(read_head_tokens(file, Side::key).window);
+}
+
+TEST(HeadTokens, DoNotLookAtVectors) {
+  const TemporaryFolder folder;
+  const auto file = folder / "data.parquet";
+  write_parquet(file, four_rows_with({"vector", array_of(pairs(), "[[0,NaN],[2],[4,5],[6,7]]")}));
+  EXPECT_EQ(read_head_tokens(file, Side::query).position.size(), 4U);
+  EXPECT_EQ(read_head_tokens(file, Side::query).width, 0U) << "7 components over 4 rows";
+}
+
+TEST(HeadTokens, ObeyTheRulesOfTheirColumns) {
+  const TemporaryFolder folder;
+  const auto file = folder / "data.parquet";
+  write_parquet(file, four_rows_with({"bucket", array_of(arrow::int32(), "[0,null,1,1]")}));
+  EXPECT_EQ(input_error(file, [&] { read_head_tokens(file, Side::query); }), "bucket is null in row 1" + correct_it());
 }
 
 }  // namespace

@@ -18,9 +18,9 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <system_error>
 #include <vector>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/error.h"
 
 namespace attention_plasticity {
@@ -49,7 +49,7 @@ std::shared_ptr<arrow::Array> build(const Values& values) {
   return array;
 }
 
-/// int32 as the capture tool writes, int64 where one number needs it.
+/// int32 as in the capture tool's files, int64 if a number needs it.
 template <class Values>
 std::shared_ptr<arrow::Array> integers(const Values& values) {
   using Value = typename Values::value_type;
@@ -69,7 +69,7 @@ std::shared_ptr<arrow::Array> vectors(const HeadRows& rows) {
     throw std::length_error(fmt::format("vectors of {} components are too wide", rows.width));
   }
   const auto type = arrow::fixed_size_list(arrow::float32(), static_cast<std::int32_t>(rows.width));
-  // Borrowed, not copied: `rows` outlives the table.
+  // Not copied: `rows` outlives the table.
   const auto components = std::make_shared<arrow::FloatArray>(
       static_cast<std::int64_t>(rows.vectors.size()), arrow::Buffer::Wrap(rows.vectors.data(), rows.vectors.size()));
   return std::make_shared<arrow::FixedSizeListArray>(type, static_cast<std::int64_t>(rows.size()), components);
@@ -90,8 +90,8 @@ std::shared_ptr<arrow::Table> to_table(const HeadRows& rows) {
   return arrow::Table::Make(arrow::schema(std::move(parts.fields)), parts.arrays);
 }
 
-/// Captures of bfloat16 models have at most 2^16 different components, which a dictionary halves; other floats hardly
-/// repeat, and a dictionary would only delay them.
+/// Captures of bfloat16 models have at most 2^16 different components, so a dictionary halves their size. Other floats
+/// hardly repeat, and a dictionary would only cost time.
 bool is_bfloat16(std::span<const float> values) {
   return std::ranges::all_of(values, [](float x) { return (std::bit_cast<std::uint32_t>(x) & 0xffffU) == 0; });
 }
@@ -120,7 +120,7 @@ void require_equal_lengths(const fs::path& file, const HeadRows& rows) {
     return;
   }
   throw Error(ErrorKind::output,
-              fmt::format("rows of unequal columns cannot be written: {} positions, {} buckets, {} example ids, {} "
+              fmt::format("columns of unequal length cannot be written: {} positions, {} buckets, {} example ids, {} "
                           "components of vectors {} wide",
                           n, rows.bucket.size(), rows.example.size(), rows.vectors.size(), rows.width),
               file.string());
@@ -130,16 +130,13 @@ void require_equal_lengths(const fs::path& file, const HeadRows& rows) {
 
 void write_head_file(const fs::path& file, const HeadRows& rows, const WriteOptions& options) {
   require_equal_lengths(file, rows);
-  const fs::path partial = file.string() + ".partial";
+  AtomicFile target(file);
   try {
-    if (file.has_parent_path()) fs::create_directories(file.parent_path());
-    write_table(partial, rows, options);
-    fs::rename(partial, file);
+    write_table(target.temporary(), rows, options);
   } catch (const std::exception& failure) {
-    std::error_code ignored;
-    fs::remove(partial, ignored);
-    throw Error(ErrorKind::output, fmt::format("the file cannot be written: {}", failure.what()), file.string());
+    throw Error(ErrorKind::output, fmt::format("cannot write this file: {}", failure.what()), file.string());
   }
+  target.commit();
 }
 
 }  // namespace attention_plasticity

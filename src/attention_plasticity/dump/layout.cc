@@ -44,7 +44,7 @@ std::optional<NamedHead> parse_head_name(std::string_view name) {
   return std::nullopt;
 }
 
-/// Also true of a dangling link: a head that was captured and cannot be read is an error, not a gap.
+/// True for a broken link too: a head that was captured but cannot be read is an error, not a gap.
 bool has_data_file(const fs::path& folder) {
   std::error_code error;
   return fs::symlink_status(folder / "data.parquet", error).type() != fs::file_type::not_found && !error;
@@ -95,7 +95,7 @@ std::set<std::string> sub_folders_with_heads(const fs::path& root) {
   std::set<std::string> with_heads;
   for (const fs::path& path : sub_folders(root)) {
     std::error_code error;
-    // A sub-folder that cannot be listed is no reason to fail: it is only looked at to give advice.
+    // A sub-folder that cannot be listed is skipped: the search is only for advice in a message.
     for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
       if (parse_head_name(entry->path().filename().string()) && has_data_file(entry->path())) {
         with_heads.insert(path.filename().string());
@@ -106,11 +106,11 @@ std::set<std::string> sub_folders_with_heads(const fs::path& root) {
   return with_heads;
 }
 
-/// "; its sub-folder x holds heads: pass --model_dir x", or what to check when there is none.
+/// "; its sub-folder x holds heads: pass --model_dir x", or what to check when there is no such sub-folder.
 std::string advice(const std::set<std::string>& with_heads) {
   if (with_heads.empty()) return "; check that this is the folder of a dump";
   if (with_heads.size() == 1) {
-    return fmt::format("; its sub-folder {0} does: pass --model_dir {0}", *with_heads.begin());
+    return fmt::format("; its sub-folder {0} holds heads: pass --model_dir {0}", *with_heads.begin());
   }
   constexpr std::size_t named = 5;
   std::string names;
@@ -122,7 +122,7 @@ std::string advice(const std::set<std::string>& with_heads) {
     if (!names.empty()) names += ", ";
     names += *name;
   }
-  return fmt::format("; its sub-folders {} do: pass --model_dir NAME, such as --model_dir {}", names,
+  return fmt::format("; its sub-folders {} hold heads: pass --model_dir NAME, such as --model_dir {}", names,
                      *with_heads.begin());
 }
 
@@ -143,8 +143,8 @@ void require_folder(const fs::path& folder) {
 
 constexpr std::string_view looked_for = "folders named like l00h00q with a data.parquet";
 
-/// The layout found, or the error of a dump without heads. `missing`: there is no folder `model_dir`, and the root was
-/// looked at in its place.
+/// The layout that was found. Throws for a dump without heads. `missing`: there is no folder `model_dir`, and the root
+/// was searched instead.
 DumpLayout checked_layout(DumpLayout layout, const fs::path& root, const std::string& model_dir, bool missing,
                           const std::set<std::string>& with_heads) {
   if (holds_heads(layout)) {
@@ -155,15 +155,17 @@ DumpLayout checked_layout(DumpLayout layout, const fs::path& root, const std::st
     return layout;
   }
   if (missing) {
-    throw Error(ErrorKind::input,
-                fmt::format("has no folder {}, nor heads ({}) itself{}", model_dir, looked_for, advice(with_heads)),
-                root.string());
+    throw Error(
+        ErrorKind::input,
+        fmt::format("has neither a folder {} nor heads ({}) of its own{}", model_dir, looked_for, advice(with_heads)),
+        root.string());
   }
   throw Error(ErrorKind::input, fmt::format("holds no heads ({}){}", looked_for, advice(with_heads)),
               layout.folder.string());
 }
 
-/// The head whose file a path of a listing is, and the folder that the head's own lies in, with a slash at its end.
+/// A path of a listing that ends in `/data.parquet`: the name of its folder, and the path before that name, which ends
+/// in a slash or is empty.
 struct ListedHead {
   std::string_view folder;
   std::string_view name;

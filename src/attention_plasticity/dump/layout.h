@@ -11,7 +11,7 @@
 
 namespace attention_plasticity {
 
-/// Which of a head's two files: its queries or its keys.
+/// Which of a head's two files is meant: its queries or its keys.
 enum class Side { query, key };
 
 /// A query head or a key head, counted from 0.
@@ -21,33 +21,35 @@ struct HeadKey {
   auto operator<=>(const HeadKey&) const = default;
 };
 
-/// `l00h00q`, `l00h00k`; numbers above 99 take more digits.
+/// `l00h00q` or `l00h00k`; numbers above 99 have more digits.
 std::string head_folder_name(Side side, HeadKey head);
 
-/// Where the heads of a dump lie: a folder that holds `l00h00q/data.parquet`, `l00h00k/data.parquet`, ...
+/// The heads of a dump and their files: a folder that holds `l00h00q/data.parquet`, `l00h00k/data.parquet`, ...
 ///
-/// A head is captured when its folder's name matches `l(\d\d+)h(\d\d+)[qk]` and the folder has an entry `data.parquet`,
-/// readable or not. Everything else in the folder is ignored.
+/// A head is captured if its folder's name matches `l(\d\d+)h(\d\d+)[qk]` and the folder has an entry `data.parquet`,
+/// readable or not. All other entries are ignored.
 struct DumpLayout {
   std::filesystem::path folder;     ///< holds the head folders
-  std::optional<std::string> note;  ///< one line for the user, when the heads were found elsewhere than asked
+  std::optional<std::string> note;  ///< one line for the user, if the heads were found in another folder than asked
   std::set<HeadKey> queries;        ///< captured query heads
   std::set<HeadKey> keys;           ///< captured key heads
-  /// Folders with more digits than `head_folder_name` gives them. The usual spelling wins where both are there.
+  /// Folders whose names have more digits than `head_folder_name` writes. A head that has the usual folder too is not
+  /// in here.
   std::map<std::pair<Side, HeadKey>, std::string> unusual_names;
 
-  /// The head's `data.parquet`, whether it was captured or not.
+  /// The path of the head's `data.parquet`, whether it was captured or not.
   std::filesystem::path file(Side side, HeadKey head) const;
 };
 
-/// Looks for heads in `root`, or in `root/model_dir` when `model_dir` is not empty. Where `root/model_dir` does not
-/// exist but the root itself holds heads, the root is used and `note` says so.
+/// Looks for heads in `root`, or in `root/model_dir` if `model_dir` is not empty. If `root/model_dir` does not exist
+/// but the root itself holds heads, the root is used and `note` says so.
 ///
-/// Throws Error(ErrorKind::input) when the folder does not exist, is no folder or cannot be listed, and when it holds
-/// no heads; the message then names the sub-folders that do.
+/// Throws Error(input) when the folder does not exist, is not a folder or cannot be listed, and when it holds no heads;
+/// the message then names the sub-folders that do.
 DumpLayout find_heads(const std::filesystem::path& root, const std::string& model_dir);
 
-/// The same for a dump whose files are listed rather than on disk: `paths`, with slashes, will be found below `root`.
+/// The same for a dump whose files are listed and need not be on disk yet: `paths`, with slashes, are relative to
+/// `root`.
 DumpLayout find_heads_among(std::span<const std::string> paths, const std::filesystem::path& root,
                             const std::string& model_dir);
 

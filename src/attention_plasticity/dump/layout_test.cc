@@ -104,19 +104,19 @@ TEST(Layout, SaysWhatItLookedForWhereThereAreNoHeads) {
   const TemporaryFolder root;
   EXPECT_EQ(error_of(root.path(), root.path(), ""),
             "holds no heads (folders named like l00h00q with a data.parquet); check that this is the folder of a dump");
-  EXPECT_EQ(
-      error_of(root.path(), root.path(), "model"),
-      "has no folder model, nor heads (folders named like l00h00q with a data.parquet) itself; check that this is "
-      "the folder of a dump");
+  EXPECT_EQ(error_of(root.path(), root.path(), "model"),
+            "has neither a folder model nor heads (folders named like l00h00q with a data.parquet) of its own; check "
+            "that this is "
+            "the folder of a dump");
 }
 
 TEST(Layout, SuggestsSubFoldersThatHoldHeads) {
   const TemporaryFolder root;
   make_head(root / "b" / "l00h00k");
-  EXPECT_TRUE(error_of(root.path(), root.path(), "").ends_with("; its sub-folder b does: pass --model_dir b"));
+  EXPECT_TRUE(error_of(root.path(), root.path(), "").ends_with("; its sub-folder b holds heads: pass --model_dir b"));
   for (const char* name : {"a", "c", "d", "e", "f"}) make_head(root / name / "l00h00q");
   EXPECT_TRUE(error_of(root.path(), root.path(), "other")
-                  .ends_with("; its sub-folders a, b, c, d, e and 1 more do: pass --model_dir NAME, such as "
+                  .ends_with("; its sub-folders a, b, c, d, e and 1 more hold heads: pass --model_dir NAME, such as "
                              "--model_dir a"));
 }
 

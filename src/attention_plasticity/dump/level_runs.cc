@@ -6,9 +6,9 @@ namespace attention_plasticity {
 namespace {
 
 struct Run {
-  std::size_t count = 0;  ///< levels; of a packed run a multiple of 8, the last ones perhaps padding
+  std::size_t count = 0;  ///< number of levels; in a packed run a multiple of 8, and the last ones may be padding
   bool is_packed = false;
-  std::uint8_t level = 0;                ///< of a run that is not packed
+  std::uint8_t level = 0;                ///< if the run is not packed
   std::span<const std::uint8_t> packed;  ///< least significant bits first
 };
 
@@ -19,7 +19,7 @@ class Runs {
   std::span<const std::uint8_t> rest() const { return bytes_; }
   void skip(std::size_t bytes) { bytes_ = bytes_.subspan(bytes); }
 
-  /// False at the end of the bytes, or where they make no sense.
+  /// False at the end of the bytes, or if they are not a run.
   bool next(Run& run) {
     std::size_t header = 0;
     if (!read_header(header) || header < 2) return false;
@@ -40,7 +40,7 @@ class Runs {
   }
 
  private:
-  // Seven bits a byte, the least significant first; more than four bytes are needed by no page.
+  // Seven bits per byte, the least significant first. No page needs more than four bytes.
   bool read_header(std::size_t& header) {
     for (std::size_t i = 0; i < std::min<std::size_t>(4, bytes_.size()); ++i) {
       header |= static_cast<std::size_t>(bytes_[i] & 0x7fU) << (7 * i);
@@ -56,7 +56,8 @@ class Runs {
   std::size_t bits_;
 };
 
-/// How often the bytes from `first` to `second` come again, one after the other, from `second` on.
+/// `second` is a tail of `first`. Counts how often the bytes between their beginnings are repeated at the beginning of
+/// `second`.
 std::size_t repetitions(std::span<const std::uint8_t> first, std::span<const std::uint8_t> second) {
   const std::size_t length = first.size() - second.size();
   const auto differing = std::mismatch(second.begin(), second.end(), first.begin());
@@ -65,7 +66,7 @@ std::size_t repetitions(std::span<const std::uint8_t> first, std::span<const std
 
 bool same_bits(unsigned a, unsigned b, std::size_t bits) { return ((a ^ b) & (0xffU >> (8 - bits))) == 0; }
 
-/// Entry by entry through rows of one width.
+/// Checks levels entry by entry against rows of one width.
 class RowPattern {
  public:
   RowPattern(std::size_t width, std::size_t begun) : width_(width), begun_(begun) {}
@@ -128,11 +129,11 @@ bool runs_form_rows(std::span<const std::uint8_t> runs, std::size_t width, std::
   if (begun >= width) return false;
   Runs rest(runs, 1);
   RowPattern rows(width, begun);
-  std::span<const std::uint8_t> row_begin;  // its bytes and all after them
+  std::span<const std::uint8_t> row_begin;  // the bytes from the row's begin on
   std::size_t count_at_row_begin = 0;
   for (Run run; count > 0;) {
     if (rows.is_between_rows()) {
-      // Writers put most rows into the same bytes as the row before, which need no second look.
+      // Most rows have the same bytes as the row before and need not be looked at again.
       if (count_at_row_begin == count + width) {
         const std::size_t same = std::min(repetitions(row_begin, rest.rest()), count / width);
         rest.skip(same * (row_begin.size() - rest.rest().size()));

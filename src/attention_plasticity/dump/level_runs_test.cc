@@ -22,7 +22,7 @@ void add_repeated(Bytes& runs, std::uint8_t level, std::size_t count) {
   runs.push_back(level);
 }
 
-/// Padded to a multiple of 8 levels with a bit of either kind.
+/// Packs the levels, padded to a multiple of 8 with a bit of either kind.
 void add_packed(Bytes& runs, const Levels& levels, int bits, bool padding) {
   const std::size_t groups = (levels.size() + 7) / 8;
   add_header(runs, groups << 1 | 1U);
@@ -35,7 +35,8 @@ void add_packed(Bytes& runs, const Levels& levels, int bits, bool padding) {
   runs.insert(runs.end(), packed.begin(), packed.end());
 }
 
-/// Cut into runs anywhere a writer may cut: repeated ones of any length, packed ones of a multiple of 8 but the last.
+/// Cuts the levels into runs wherever a writer may: repeated runs have any length, packed runs but the last a multiple
+/// of 8.
 Bytes encoded(const Levels& levels, int bits) {
   Bytes runs;
   for (std::size_t done = 0; done < levels.size();) {
@@ -72,7 +73,7 @@ RC_GTEST_PROP(LevelRuns, KnowRowsOfOneWidthAndNothingElse, ()) {
   RC_ASSERT(!runs_form_rows(encoded(levels, 1), width, begun, count));
 }
 
-/// As writers put them: eight levels packed, the rest of the row repeated.
+/// Levels as usual writers store them: eight packed, the rest of the row repeated.
 void add_usual_row(Bytes& runs, std::size_t width, std::size_t odd) {
   Levels levels = row_levels(width, 0, width);
   if (odd < width) levels[odd] ^= 1U;

@@ -28,7 +28,7 @@ struct OddFormat {
   std::size_t rows_per_group = 40;
   std::size_t page_bytes = 256;
   bool checksums = false;
-  bool arrow_schema = true;  ///< stored beside Parquet's own
+  bool arrow_schema = true;  ///< stored besides Parquet's own
 };
 
 struct OddColumn {
@@ -42,24 +42,24 @@ std::shared_ptr<arrow::Array> array_of(const std::shared_ptr<arrow::DataType>& t
 /// `[first,first+step,...]` with `count` numbers.
 std::string json_range(std::size_t count, int first = 0, int step = 1);
 
-/// Four rows that read without fault: buckets 0 0 1 1, ids 7 7 8 8, positions 0 1 2 3, vectors [0,1] [2,3] [4,5] [6,7].
+/// Four rows that break no rule: buckets 0 0 1 1, ids 7 7 8 8, positions 0 1 2 3, vectors [0,1] [2,3] [4,5] [6,7].
 std::vector<OddColumn> four_rows();
-/// Those, with one column put in the place of its namesake or at the end.
+/// The same rows with `column` in place of the column of that name, or at the end.
 std::vector<OddColumn> four_rows_with(OddColumn column);
 std::vector<OddColumn> four_rows_without(const std::string& name);
 
 void write_parquet(const std::filesystem::path& file, const std::vector<OddColumn>& columns,
                    const OddFormat& format = {});
 
-/// Four rows of int32 columns and vectors in the list spellings of old writers: `repeated float vector` at the top, or
-/// that within a group.
+/// Four rows of int32 columns, with vectors as old writers spell lists: `repeated float vector` at the top level, or
+/// within a group.
 enum class OldList { repeated_column, repeated_in_group };
 void write_old_list(const std::filesystem::path& file, OldList spelling);
 
 std::string read_bytes(const std::filesystem::path& file);
 void write_bytes(const std::filesystem::path& file, const std::string& bytes);
 
-/// The message of the Error(ErrorKind::input) that `action` throws about `file`; "no error" when it throws none.
+/// The message of the Error(input) that `action` throws for `file`; "no error" if it throws nothing.
 std::string input_error(const std::filesystem::path& file, const std::function<void()>& action);
 
 }  // namespace attention_plasticity

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view try_again = "download or capture this head again";
 
-/// Text from a file or from Arrow, fit for a message.
+/// Text from a file or from Arrow, on one line and cut, for a message.
 std::string one_line(std::string_view text) {
   constexpr std::size_t longest = 300;
   std::string line(text.substr(0, longest));
@@ -33,7 +33,7 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-/// Runs `action`, whose failures are failures to do `what`.
+/// Runs `action` and turns every failure into an Error that says that `what` cannot be read.
 template <class Action>
 auto guarded(const std::string& file, const std::string& what, Action&& action) {
   try {
@@ -149,7 +149,7 @@ struct ParquetFile::Impl {
     return names.empty() ? "none" : names;
   }
 
-  /// Arrow allocates what the footer claims before it reads.
+  /// Checked first, because Arrow allocates the size that the footer claims before it reads.
   void require_inside_file(const parquet::ColumnChunkMetaData& chunk) const {
     std::int64_t start = chunk.data_page_offset();
     if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0) {
@@ -162,7 +162,7 @@ struct ParquetFile::Impl {
     }
   }
 
-  /// Components of a row of the group's vectors, 0 where that is not whole.
+  /// Components of a vector in the row group: its entries over its rows; 0 if that is not whole.
   std::size_t width(int group, const Column& column) const {
     const std::int64_t entries = footer->RowGroup(group)->ColumnChunk(column.leaf)->num_values();
     const std::size_t rows_of_group = group_rows.at(static_cast<std::size_t>(group));
@@ -174,7 +174,7 @@ struct ParquetFile::Impl {
     const auto row_group = reader->RowGroup(group);
     require_inside_file(*row_group->metadata()->ColumnChunk(column.leaf));
     auto pages = row_group->GetColumnPageReader(column.leaf);
-    // Arrow's writer leaves a page empty now and then, and its reader takes that for the column's end.
+    // Arrow's writer sometimes writes an empty page, which its reader takes for the end of the column.
     pages->set_data_page_filter([](const parquet::DataPageStats& page) { return page.num_values == 0; });
     return pages;
   }
@@ -219,19 +219,6 @@ ParquetFile::Column ParquetFile::require(const std::string& name, Kind kind) con
   if (auto column = find(name, kind)) return *std::move(column);
   throw Error(ErrorKind::input,
               fmt::format("there is no column '{}'; the columns are: {}", name, impl_->column_names()), impl_->path);
-}
-
-std::uint64_t ParquetFile::uncompressed_bytes(const std::string& name) const {
-  return guarded(impl_->path, "the footer", [&] {
-    std::uint64_t sum = 0;
-    for (const int leaf : impl_->leaves(name)) {
-      for (int group = 0; group < row_groups(); ++group) {
-        const auto bytes = impl_->footer->RowGroup(group)->ColumnChunk(leaf)->total_uncompressed_size();
-        sum += static_cast<std::uint64_t>(std::max<std::int64_t>(0, bytes));
-      }
-    }
-    return sum;
-  });
 }
 
 std::uint64_t ParquetFile::entries(const Column& column) const {

@@ -15,12 +15,12 @@ namespace attention_plasticity {
 
 /// The columns of a Parquet file as stored, a few thousand values at a time.
 ///
-/// Read below Arrow's tables, where every spelling of a column is one: fixed-size, large and plain lists are entries
-/// with levels, dictionaries and null-typed columns are plain numbers, and no size that a footer claims is allocated.
-/// All failures are Error(ErrorKind::input, one line, file), whatever the file's bytes.
+/// They are read through Arrow's column readers instead of its tables. There fixed-size, large and plain lists are all
+/// entries with levels, dictionaries and null-typed columns are plain numbers, and no size that a footer claims is
+/// allocated. Whatever the file's bytes, all failures are Error(input) with one line and the file.
 class ParquetFile {
  public:
-  /// A column that has been found and has a type that is allowed.
+  /// A column that exists and has an allowed type.
   struct Column {
     std::string name;
     int leaf = 0;  ///< its index among the file's leaf columns
@@ -36,24 +36,23 @@ class ParquetFile {
 
   std::uint64_t file_bytes() const;
   int row_groups() const;
-  std::size_t rows() const;           ///< as the footer says: the sum over the row groups
-  std::size_t rows(int group) const;  ///< likewise
+  std::size_t rows() const;           ///< of all row groups, as the footer says
+  std::size_t rows(int group) const;  ///< of one row group, as the footer says
 
-  /// None: there is no such column. Throws when it is of another kind or there are two of that name.
+  /// The column of that name, or none. Throws when it is of another kind or the name is used twice.
   std::optional<Column> find(const std::string& name, Kind kind) const;
-  /// Throws also when there is no such column, naming those there are.
+  /// The same, but throws when there is no such column; the message lists the columns.
   Column require(const std::string& name, Kind kind) const;
 
-  /// As the footer says, over all row groups; 0 when there is no such column.
-  std::uint64_t uncompressed_bytes(const std::string& name) const;
+  /// Entries of a column over all row groups, as the footer says: for vectors, their components.
   std::uint64_t entries(const Column& column) const;
 
-  /// Hands a column of a row group to `sink`, in order, until it ends or the sink returns false.
+  /// Hands the numbers of a row group to `sink`, in order, until they end or the sink returns false.
   void read_numbers(int group, const Column& column, const std::function<bool(const NumberBatch&)>& sink) const;
-  /// Adds the vectors of a row group to `out`, until they end or one is at fault.
+  /// Adds the vectors of a row group to `out`, until they end or one breaks a rule.
   void read_vectors(int group, const Column& column, VectorColumn& out) const;
 
-  /// The footer and the pages contradict each other.
+  /// Throws for a file whose footer and pages contradict each other; `how` says how.
   [[noreturn]] void refuse_as_damaged(const std::string& how) const;
 
  private:

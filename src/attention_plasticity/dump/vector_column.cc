@@ -12,7 +12,7 @@ namespace attention_plasticity {
 std::span<float> VectorColumn::room(std::size_t most) {
   const std::size_t begin = room_.value_or(out_.size());
   const std::size_t free = out_.capacity() - begin;
-  // Never past what was reserved, as long as that lasts: growing copies all there is.
+  // The room ends where the reserved memory ends, because growing copies everything.
   out_.resize(begin + (free > 0 ? std::min(free, most) : most));
   room_ = begin;
   return std::span(out_).subspan(begin);
@@ -41,7 +41,7 @@ void VectorColumn::look_for_non_finite(std::span<const float> components) {
 
 bool VectorColumn::add(const VectorChunk& chunk) {
   look_for_non_finite(chunk.values);
-  // Told now: the room may move when the first row's width is known.
+  // Checked now, because the memory may move when the width of the first row is known.
   const std::size_t begin = room_.value_or(out_.size());
   const bool in_place = room_ && chunk.values.data() == out_.data() + begin;
   room_.reset();
@@ -58,7 +58,7 @@ bool VectorColumn::add(const VectorChunk& chunk) {
       if (sound) ++entry;
     }
   }
-  // Entries before a fault are not null, so each has its value.
+  // Entries before a fault are not null, so each of them has a value.
   if (in_place) {
     out_.resize(begin + entry);
   } else {
@@ -69,8 +69,8 @@ bool VectorColumn::add(const VectorChunk& chunk) {
   return sound;
 }
 
-/// True when the entries from this one on are exactly a new row without fault: nearly always, and tested without a
-/// branch per component.
+/// True if the entries from this one on are exactly one new row that breaks no rule. Nearly always true, so it is
+/// tested without a branch per component.
 bool VectorColumn::is_whole_row(const VectorChunk& chunk, std::size_t entry) const {
   if (width_ == 0 || chunk.definition.size() - entry < width_ || chunk.repetition[entry] != 0) return false;
   if (chunk.fitting < chunk.values.size() && chunk.fitting < entry + width_) return false;

@@ -10,15 +10,15 @@
 
 namespace attention_plasticity {
 
-/// A row that breaks a rule of the format, and how.
+/// A row that breaks a rule of the format, and the rule.
 struct RowFault {
   std::size_t row = 0;
   std::string message;
 };
 
-/// True when all levels are this one, or there are none. Faster than counting them.
+/// True if all levels equal `level`, or there are none. Faster than counting them.
 inline bool all_are(std::span<const std::int16_t> levels, std::int16_t level) {
-  // No wider than a level, so that as many as fit in a register are compared at once.
+  // `differing` is no wider than a level, so that a register compares as many levels as it can hold.
   const auto wanted = static_cast<std::uint16_t>(level);
   std::uint16_t differing = 0;
   for (const std::int16_t other : levels) {
@@ -28,44 +28,45 @@ inline bool all_are(std::span<const std::int16_t> levels, std::int16_t level) {
   return differing == 0;
 }
 
-/// Consecutive entries of a list column with their Parquet levels (Melnik et al. 2010, "Dremel"): `repetition` 0 begins
-/// a row; `definition` says how much of the path to a component is there. The levels have one length.
+/// Consecutive entries of a list column with their Parquet levels (Melnik et al. 2010, "Dremel"). `repetition` is 0
+/// where a row begins; `definition` says how much of the path to a component is not null. Both have one level per
+/// entry.
 struct VectorChunk {
   std::span<const std::int16_t> definition;
   std::span<const std::int16_t> repetition;
-  std::span<const float> values;       ///< one for each definition that is `component_present`, in order
-  std::int16_t component_present = 0;  ///< definition of a component that is not null
-  std::int16_t entry_present = 0;      ///< least definition of a row that has entries; one less: an empty list
-  std::size_t fitting = 0;             ///< `values` from this one on were not checked to fit in single precision
-  double unfit = 0;                    ///< what stood there, when `fitting < values.size()`
+  std::span<const float> values;       ///< one for each entry whose definition is `component_present`, in order
+  std::int16_t component_present = 0;  ///< the definition of a component that is not null
+  std::int16_t entry_present = 0;      ///< the least definition of a row with entries; one less: an empty list
+  std::size_t fitting = 0;             ///< `values` before this index are known to fit in single precision
+  double unfit = 0;                    ///< the stored value at `fitting`, if `fitting < values.size()`
 };
 
-/// Puts list entries together to vectors of one width, checking that no vector or component is null.
+/// Puts list entries together to vectors of one width, and checks that no vector or component is null.
 class VectorColumn {
  public:
-  /// Components are appended to `out`. As soon as the width is known, room is made for `expected_rows` rows but for no
-  /// more than `most_reserved` components: the expectation comes from a footer that may lie.
+  /// Components are appended to `out`. When the width is known, memory for `expected_rows` rows is reserved, but for at
+  /// most `most_reserved` components, because the expected number comes from a footer that may lie.
   VectorColumn(LargeVector<float>& out, std::size_t expected_rows, std::size_t most_reserved)
       : out_(out), expected_rows_(expected_rows), most_reserved_(most_reserved) {}
 
-  /// A place for up to `most` components, at least one, where the next that are added may be put before they are added.
+  /// Memory for 1 to `most` components. The next components can be decoded into it and then added without a copy.
   std::span<float> room(std::size_t most);
 
-  /// Takes the next entries of the row group. False: a row is at fault, and no more may be added.
+  /// Adds the next entries of the row group. False: a row breaks a rule (see `fault`), and no more may be added.
   /// Throws std::runtime_error when the levels contradict each other.
   bool add(const VectorChunk& chunk);
 
-  /// Takes the next entries, put into the `room()` just asked for, which are known to go on with rows of this width: no
-  /// component is null, and the row under way and those after it have as many.
+  /// Adds the next entries, which the caller has put into the latest `room()`. The caller knows that none is null and
+  /// that the current row and those after it have `width` components.
   void add_rows(std::size_t entries, std::size_t width);
 
-  /// Ends a row group: the next chunk begins with a new row. False as in `add`.
+  /// Ends a row group: the next chunk must begin a new row. False as in `add`.
   bool finish_group();
 
   std::size_t width() const { return width_; }  ///< 0 until the first row is complete
-  std::size_t rows() const { return rows_; }    ///< complete ones
-  std::size_t begun() const { return open_; }   ///< components of the row that was begun last; all, perhaps
-  bool all_finite() const { return finite_; }   ///< no component so far is NaN or infinite
+  std::size_t rows() const { return rows_; }    ///< complete rows
+  std::size_t begun() const { return open_; }   ///< components of the latest row so far; `width()` if it is complete
+  bool all_finite() const { return finite_; }   ///< true if no component so far is NaN or infinite
   const std::optional<RowFault>& fault() const { return fault_; }
 
  private:
@@ -80,8 +81,8 @@ class VectorColumn {
   std::size_t most_reserved_;
   std::size_t width_ = 0;
   std::size_t rows_ = 0;
-  std::size_t open_ = 0;             ///< components of the row under way; 0: none is
-  std::optional<std::size_t> room_;  ///< where a room begins that was asked for and not used yet
+  std::size_t open_ = 0;             ///< components of the current row; 0: there is no current row
+  std::optional<std::size_t> room_;  ///< index in `out_` where an unused room begins
   bool finite_ = true;
   std::optional<RowFault> fault_;
 };

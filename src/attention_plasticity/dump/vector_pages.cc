@@ -20,7 +20,7 @@ struct LevelRuns {
   Bytes definition;
 };
 
-/// Runs with their length before them, in four bytes; what follows stays in `bytes`.
+/// Takes runs that follow their length in four bytes. `bytes` keeps the rest.
 std::optional<Bytes> take_prefixed(Bytes& bytes) {
   constexpr std::size_t prefix = 4;
   if (bytes.size() < prefix) return std::nullopt;
@@ -67,7 +67,7 @@ std::size_t VectorPages::entries() const {
 
 bool VectorPages::hold_only_rows(std::size_t width, std::size_t begun) const {
   if (!page_ || page_->size() < 0 || width == 0 || begun > width) return false;
-  // A list always has definition levels, which tell an empty one.
+  // A list always has definition levels, because it may be empty.
   const auto present = static_cast<std::uint16_t>(leaf_.max_definition_level());
   const Bytes bytes(page_->data(), static_cast<std::size_t>(page_->size()));
   std::optional<LevelRuns> levels;

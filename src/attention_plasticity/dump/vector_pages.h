@@ -12,9 +12,9 @@ class DataPage;
 
 namespace attention_plasticity {
 
-/// Hands the pages of a list column on to a ColumnReader and looks at the levels of the one under way.
+/// Passes the pages of a list column to a ColumnReader, and checks the levels of the current page on request.
 ///
-/// Shows Arrow, unlike other headers: `column_decoder.cc` alone includes it.
+/// Unlike other headers it includes Arrow's, so only `column_decoder.cc` includes it.
 class VectorPages final : public parquet::PageReader {
  public:
   VectorPages(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parquet::PageReader> pages)
@@ -23,11 +23,11 @@ class VectorPages final : public parquet::PageReader {
   std::shared_ptr<parquet::Page> NextPage() override;
   void set_max_page_header_size(std::uint32_t size) override { pages_->set_max_page_header_size(size); }
 
-  std::size_t count() const { return count_; }  ///< data pages handed on
-  std::size_t entries() const;                  ///< of the page under way
+  std::size_t count() const { return count_; }  ///< data pages passed so far
+  std::size_t entries() const;                  ///< of the current page
 
-  /// True when the page under way goes on with rows of `width` entries after a row of which it has `begun`, and none of
-  /// them is null. False also when its levels must be decoded to tell, and of a width of 0.
+  /// True if the current page holds only rows of `width` entries without nulls, given that `begun` entries of its first
+  /// row are in earlier pages. False also when only decoding can tell, and for a width of 0.
   bool hold_only_rows(std::size_t width, std::size_t begun) const;
 
  private:

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t rows = 3000;
 constexpr std::size_t width = 20;
 
-// Lists of floats; component `null` of them all is null.
+// Lists of floats; the component with index `null` among all components is null.
 std::shared_ptr<arrow::Array> lists(std::optional<std::size_t> null) {
   auto components = std::make_shared<arrow::FloatBuilder>();
   arrow::ListBuilder builder(arrow::default_memory_pool(), components);
@@ -30,7 +30,7 @@ std::shared_ptr<arrow::Array> lists(std::optional<std::size_t> null) {
   return builder.Finish().ValueOrDie();
 }
 
-// Of each data page, whether it holds nothing but rows of so many entries.
+// For each data page: true if it holds only whole rows of `width` entries.
 std::vector<bool> hold_only_rows(const std::shared_ptr<arrow::Array>& vectors, bool page_v2, std::size_t expected) {
   const TemporaryFolder folder;
   OddFormat format;

@@ -4,24 +4,26 @@
 
 namespace attention_plasticity {
 
-/// How position buckets lie: all of one size, or each twice as large as the one before.
+/// Sizes of position buckets. uniform: all have one size; log: each is twice as large as the one before.
 enum class BucketType { uniform, log };
 
-/// Where buckets are. A uniform bucket b spans b size to (b + 1) size, a log one 2^b size to 2^(b+1) size.
+/// The positions of buckets. Bucket b spans b size to (b + 1) size when uniform, and 2^b size to 2^(b+1) size when log.
 struct BucketGeometry {
   BucketType type = BucketType::uniform;
   double size = 1;         ///< > 0, in tokens
-  bool in_tokens = false;  ///< false: nothing tells the size, and positions count buckets
+  bool in_tokens = false;  ///< false: the size is unknown, and positions count buckets
 
   double start(int bucket) const;
-  /// (b + 1/2) size, or 2^(b + 1/2) size: what stands for the bucket on an axis.
+  /// The position of a bucket on an axis: (b + 1/2) size when uniform, 2^(b + 1/2) size when log.
   double middle(int bucket) const;
 };
 
-/// Throws Error(usage) when the last bucket would lie beyond any text: log buckets are taken for uniform ones.
+/// Throws Error(usage) when the last bucket would lie beyond any text. The cause is usually that uniform buckets are
+/// read as log buckets.
 void check_reach(const BucketGeometry& geometry, int last_bucket);
 
-/// A position for people: 512, 1k (1024), 1.5k, 128k, 1M; what has no short form in thousands of 1024 is written out.
+/// A position for people: 512, 1k (1024), 1.5k, 128k, 1M (1024 k). Positions without such a short form are written in
+/// full.
 std::string token_label(double tokens);
 
 }  // namespace attention_plasticity

@@ -4,12 +4,12 @@
 
 #include <cmath>
 
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
 
-TEST(BucketGeometry, UniformBucketsAreOfOneSize) {
+TEST(BucketGeometry, UniformBucketsHaveOneSize) {
   const BucketGeometry buckets{BucketType::uniform, 128, true};
   EXPECT_EQ(buckets.start(3), 384);
   EXPECT_EQ(buckets.middle(3), 448);
@@ -26,7 +26,7 @@ TEST(BucketGeometry, BucketsBeyondAnyTextAreRefused) {
   EXPECT_EQ(refusal([] { check_reach({BucketType::uniform, 128, true}, 9999); }), "nothing");
   EXPECT_TRUE(refusal([] {
                 check_reach({BucketType::log, 1, true}, 60);
-              }).starts_with("usage: bucket 60 would lie 1.6e+18 tokens in"));
+              }).starts_with("usage: bucket 60 would lie 1.6e+18 tokens into the text; "));
   EXPECT_TRUE(refusal([] { check_reach({BucketType::log, 1, true}, 9999); }).starts_with("usage: bucket 9999 would"));
 }
 

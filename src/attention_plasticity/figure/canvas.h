@@ -7,11 +7,11 @@ enum class ImageFormat { png, svg, pdf };
 /// Black on white for print, or light on dark.
 enum class FigureStyle { paper, screen };
 
-/// What a figure is drawn on.
+/// Size, format and style of an image.
 struct Canvas {
   double width = 7;  ///< inches
   double height = 4.5;
-  int dpi = 200;  ///< pixels an inch, of PNG
+  int dpi = 200;  ///< pixels per inch; used for PNG only
   ImageFormat format = ImageFormat::png;
   FigureStyle style = FigureStyle::paper;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/results/table_columns.h"
 
 namespace attention_plasticity {
 namespace {
@@ -50,19 +51,17 @@ CellMap map_of(ValuesByCell values, Aggregate aggregate, const CsvTable& table) 
 }  // namespace
 
 CellMap bucket_map(const CsvTable& table, Aggregate aggregate) {
-  constexpr const char* file_name = "head_bucket_plasticity.csv";
-  const std::size_t query = column_named(table, {"q_bucket", "bucket"}, file_name);
-  const std::size_t key = column_named(table, {"k_bucket"}, file_name);
-  const std::size_t value = column_named(table, {"plasticity", "ap_bucket"}, file_name);
+  const std::size_t query = column_place(table, TableId::buckets, "q_bucket");
+  const std::size_t key = column_place(table, TableId::buckets, "k_bucket");
+  const std::size_t value = column_place(table, TableId::buckets, "plasticity");
   const auto is_causal = [](int q_bucket, int k_bucket) { return k_bucket < q_bucket; };
   return map_of(values_by_cell(table, query, key, value, is_causal), aggregate, table);
 }
 
 CellMap distance_map(const CsvTable& table, Aggregate aggregate) {
-  constexpr const char* file_name = "head_distance_plasticity.csv";
-  const std::size_t far = column_named(table, {"far_bin"}, file_name);
-  const std::size_t near = column_named(table, {"near_bin"}, file_name);
-  const std::size_t value = column_named(table, {"plasticity"}, file_name);
+  const std::size_t far = column_place(table, TableId::distance, "far_bin");
+  const std::size_t near = column_place(table, TableId::distance, "near_bin");
+  const std::size_t value = column_place(table, TableId::distance, "plasticity");
   return map_of(values_by_cell(table, far, near, value, [](int, int) { return true; }), aggregate, table);
 }
 

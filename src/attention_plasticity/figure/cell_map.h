@@ -2,12 +2,12 @@
 
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/figure/figure_table.h"
-#include "attention_plasticity/study/csv_table.h"
+#include "attention_plasticity/results/csv_table.h"
 
 namespace attention_plasticity {
 
-/// Plasticity over two axes of buckets or bins, over all heads. Rows and columns run without gaps from the first to the
-/// last that have a value; what has none is NaN.
+/// Plasticity by two axes of buckets or bins, aggregated over all heads. Rows and columns run without gaps from the
+/// first to the last that have a value; a cell without a value is NaN.
 struct CellMap {
   int first_row = 0;
   int first_column = 0;
@@ -16,14 +16,14 @@ struct CellMap {
 
 // Both throw Error(input) when a column or all values are missing.
 
-/// Of head_bucket_plasticity.csv: query buckets by key buckets, those before the query's own. Takes `ap_bucket` for
-/// `plasticity` and `bucket` for `q_bucket` as well.
+/// The map of head_bucket_plasticity.csv. Rows are query buckets, columns are the key buckets before them. Also reads
+/// the column names of the Python toolkit.
 CellMap bucket_map(const CsvTable& table, Aggregate aggregate);
 
-/// Of head_distance_plasticity.csv: far bins by near bins.
+/// The map of head_distance_plasticity.csv. Rows are far bins, columns are near bins.
 CellMap distance_map(const CsvTable& table, Aggregate aggregate);
 
-/// The first distance of bin b in tokens: 2^b - 1.
+/// The smallest distance in bin b, in tokens: 2^b - 1.
 double distance_bin_start(int bin);
 
 }  // namespace attention_plasticity

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -45,7 +45,7 @@ TEST(BucketMap, NeedsKeyBucketsAndCausalValues) {
     return refusal([&] { bucket_map(parse_csv(text, "b.csv"), Aggregate::mean); });
   };
   EXPECT_EQ(refused("layer,q_head,bucket,ap_bucket\n0,0,1,0.5\n"),
-            "input: b.csv: has no column k_bucket; the figure reads the head_bucket_plasticity.csv of a run");
+            "input: b.csv: has no column k_bucket; it should be the head_bucket_plasticity.csv of a run");
   EXPECT_EQ(refused("q_bucket,k_bucket,plasticity\n1,1,0.5\n"), "input: b.csv: has no value of plasticity to draw");
   EXPECT_EQ(refused("q_bucket,k_bucket,plasticity\n1,0,0.5\n9999,9998,0.5\n"),
             "input: b.csv: 9999 by 9999 cells are too many to draw");

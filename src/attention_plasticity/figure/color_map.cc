@@ -17,8 +17,8 @@
 namespace attention_plasticity {
 namespace {
 
-// Of the 256 colours of each map, 33 at equal steps. Between them a straight line stays within 6 of 255 of the map
-// (cividis, where its red sets in), within 3 elsewhere.
+// 33 of the 256 colours of each map, at equal steps. Linear interpolation between them is off by at most 3 of 255;
+// where the red of cividis begins, by at most 6.
 using Anchors = std::array<std::uint32_t, 33>;
 
 // Viridis, magma, inferno and plasma are by N. Smith, S. van der Walt and E. Firing, cividis by J. Nunez, C. Anderton
@@ -48,7 +48,7 @@ constexpr std::array<std::uint32_t, 2> gray_anchors{0x000000, 0xffffff};
 constexpr std::array<std::string_view, 12> names{"viridis", "viridis_r", "magma",   "magma_r",   "inferno", "inferno_r",
                                                  "plasma",  "plasma_r",  "cividis", "cividis_r", "gray",    "gray_r"};
 
-// In the order of the names, the reversed ones left out.
+// In the order of `names`, without the reversed maps.
 constexpr std::array<std::span<const std::uint32_t>, 6> anchors_of_maps{
     viridis_anchors, magma_anchors, inferno_anchors, plasma_anchors, cividis_anchors, gray_anchors};
 

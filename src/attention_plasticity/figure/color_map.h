@@ -7,17 +7,17 @@
 
 namespace attention_plasticity {
 
-/// viridis, magma, inferno, plasma, cividis and gray, each followed by its reverse, `viridis_r`.
+/// viridis, magma, inferno, plasma, cividis and gray, each followed by its reverse, such as `viridis_r`.
 std::span<const std::string_view> color_map_names();
 
-/// Colours (0xRRGGBB) from 0 to 1, linear between anchors at equal steps.
+/// A colour (0xRRGGBB) for every share in [0, 1], linear between anchors at equal steps.
 class ColorMap {
  public:
-  /// Throws Error(usage), with the nearest name, for what is none of color_map_names().
+  /// Throws Error(usage), with the nearest name, for a name that is not in color_map_names().
   explicit ColorMap(std::string_view name);
 
   std::span<const std::uint32_t> anchors() const { return colors_; }
-  /// Shares outside [0, 1] are taken to the nearer end.
+  /// Shares outside [0, 1] are clamped.
   std::uint32_t at(double share) const;
 
  private:

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -42,7 +42,7 @@ TEST(ColorMap, GrowsLighterAllTheWay) {
   }
 }
 
-TEST(ColorMap, SharesBeyondTheEndsAreTheEnds) {
+TEST(ColorMap, SharesBeyondTheEndsAreClamped) {
   EXPECT_EQ(ColorMap("magma").at(-1), ColorMap("magma").at(0));
   EXPECT_EQ(ColorMap("magma").at(7), ColorMap("magma").at(1));
 }

@@ -6,11 +6,10 @@
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/results/table_columns.h"
 
 namespace attention_plasticity {
 namespace {
-
-constexpr const char* file_name = "head_component_weights.csv";
 
 struct HeadWeights {
   std::vector<std::pair<std::size_t, double>> weights;  // by component
@@ -20,12 +19,14 @@ struct HeadWeights {
 }  // namespace
 
 ComponentBars component_bars(const CsvTable& table, Aggregate aggregate, std::optional<std::size_t> limit) {
-  const HeadColumns columns = head_columns(table, file_name);
-  const std::size_t component_column = column_named(table, {"component"}, file_name);
-  const std::size_t weight_column = column_named(table, {"weight", "component_weight"}, file_name);
+  const auto place = [&](std::string_view column) { return column_place(table, TableId::components, column); };
+  const std::size_t layer = place("layer");
+  const std::size_t q_head = place("q_head");
+  const std::size_t component_column = place("component");
+  const std::size_t weight_column = place("weight");
   std::map<std::pair<int, int>, HeadWeights> heads;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    HeadWeights& head = heads[{table.index(row, columns.layer), table.index(row, columns.q_head)}];
+    HeadWeights& head = heads[{table.index(row, layer), table.index(row, q_head)}];
     const auto component = static_cast<std::size_t>(table.index(row, component_column));
     const double weight = table.number(row, weight_column);
     if (std::isnan(weight)) continue;

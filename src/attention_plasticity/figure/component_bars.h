@@ -5,19 +5,19 @@
 #include <vector>
 
 #include "attention_plasticity/figure/figure_table.h"
-#include "attention_plasticity/study/csv_table.h"
+#include "attention_plasticity/results/csv_table.h"
 
 namespace attention_plasticity {
 
-/// What each component holds of what a head knows linearly of position, over all heads.
+/// The share of each component in the linear information about position, aggregated over all heads.
 struct ComponentBars {
   std::vector<double> shares;  ///< by component from 0; NaN where no head has the component
-  std::size_t heads = 0;       ///< that count
+  std::size_t heads = 0;       ///< number of heads that were used
 };
 
-/// Of head_component_weights.csv: the weights of each head made to sum to 1, then the mean or median over heads, of the
-/// first `limit` components. Heads whose weights sum to nothing are left out. Takes `component_weight` for `weight` as
-/// well. Throws Error(input) when a column or all weights are missing.
+/// The bars of head_component_weights.csv. The weights of each head are scaled to sum to 1; a bar is their mean or
+/// median over heads. `limit` keeps the first components only (none: all). Heads whose weights sum to 0 are left out.
+/// Also reads the column names of the Python toolkit. Throws Error(input) when a column or all weights are missing.
 ComponentBars component_bars(const CsvTable& table, Aggregate aggregate, std::optional<std::size_t> limit);
 
 }  // namespace attention_plasticity

@@ -4,12 +4,12 @@
 
 #include <cmath>
 
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
 
-// Shares (1/4, 3/4, 0), (1/2, 1/2, none) and (0, 0, 1); a head of zeros has none.
+// The shares are (1/4, 3/4, 0), (1/2, 1/2, none) and (0, 0, 1); the last head has only zeros and therefore no shares.
 const char* const weights =
     "layer,q_head,k_head,component,r2,weight\n"
     "0,0,0,0,0,1\n0,0,0,1,0,3\n0,0,0,2,0,0\n"
@@ -46,10 +46,9 @@ TEST(ComponentBars, NeedTheirColumnsAndAWeight) {
   const auto refused = [](const std::string& text) {
     return refusal([&] { component_bars(parse_csv(text, "c.csv"), Aggregate::mean, {}); });
   };
-  EXPECT_EQ(
-      refused("layer,q_head,component,r2\n0,0,0,1\n"),
-      "input: c.csv: has no column weight or component_weight; the figure reads the head_component_weights.csv of "
-      "a run");
+  EXPECT_EQ(refused("layer,q_head,component,r2\n0,0,0,1\n"),
+            "input: c.csv: has no column weight or component_weight; it should be the head_component_weights.csv of "
+            "a run");
   EXPECT_EQ(refused("layer,q_head,component,weight\n0,0,0,0\n"), "input: c.csv: has no head with weights to draw");
   EXPECT_EQ(refused("layer,q_head,component,weight\n"), "input: c.csv: has no head with weights to draw");
 }

@@ -14,21 +14,20 @@
 #include "attention_plasticity/figure/cell_map.h"
 #include "attention_plasticity/figure/head_map.h"
 #include "attention_plasticity/figure/image_file.h"
-#include "attention_plasticity/study/run_description.h"
+#include "attention_plasticity/results/result_files.h"
 
 namespace attention_plasticity {
 namespace {
 
 // In the order of FigureKind.
-constexpr std::array<const char*, 5> table_names{"head_bucket_plasticity.csv", "head_bucket_plasticity.csv",
-                                                 "head_component_weights.csv", "head_distance_plasticity.csv",
-                                                 "head_metrics.csv"};
+constexpr std::array drawn_tables{TableId::buckets, TableId::buckets, TableId::components, TableId::distance,
+                                  TableId::metrics};
 
 using Run = std::optional<RunDescription>;
 
-// Inches that labels and the colour bar take beside a map.
+// Width of the labels and the colour bar beside a map, in inches.
 constexpr double map_margin = 1.8;
-// And title, labels and legend above and below it.
+// Height of the title, labels and legend above and below a map, in inches.
 constexpr double upright_margin = 1.2;
 
 const char* aggregate_word(Aggregate aggregate) { return aggregate == Aggregate::mean ? "mean" : "median"; }
@@ -61,7 +60,7 @@ Canvas canvas_of(const FigureOptions& options, double width, double height) {
   return {options.width.value_or(width), options.height.value_or(height), options.dpi, options.format, options.style};
 }
 
-// Of the bins every 1st, 2nd, 4th... has a label, so that those of `label_points` each fit into the length.
+// Labels stand at every 1st, 2nd, 4th... bin: the smallest step at which labels of `label_points` fit into `inches`.
 int label_step(std::size_t bins, double inches, double label_points) {
   const double most = std::max(2.0, inches * 72 / label_points);
   int step = 1;
@@ -69,7 +68,7 @@ int label_step(std::size_t bins, double inches, double label_points) {
   return step;
 }
 
-// At the bins' starts, the end of the last one included, or at their middles.
+// start: ticks stand at the starts of bins and at the end of the last bin. middle: they stand at the middles of bins.
 enum class TickPlace { start, middle };
 
 template <typename Label>
@@ -82,11 +81,11 @@ std::vector<Tick> bin_ticks(int first, std::size_t count, int step, TickPlace pl
   return ticks;
 }
 
-// What labels take along an axis: beside each other as wide as the widest, above each other a line and a half.
+// The length in points that a label takes: on the x axis the width of the widest label, on the y axis 1.5 lines.
 double widest_label(int letters) { return (letters + 0.6) * letter_width * font_points; }
 constexpr double label_line = 1.5 * font_points;
 
-// What no option says is as the values are. A single value has a scale around it.
+// Without options the colour scale runs from the least to the largest value. A single value lies in its middle.
 void set_scale(MapDrawing& map, const FigureOptions& options) {
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
@@ -131,7 +130,7 @@ std::string cells_figure(const FigureOptions& options, const CellMap& map, const
   MapDrawing drawing;
   drawing.cells = map.cells;
   drawing.square_cells = true;
-  // Both axes count the same, and have the same steps.
+  // Both axes count the same buckets or bins, so they have the same step.
   const int step =
       std::max(label_step(map.cells.cols(), canvas.width - map_margin, widest_label(static_cast<int>(letters))),
                label_step(map.cells.rows(), canvas.height - upright_margin, label_line));
@@ -202,19 +201,17 @@ std::string heads_figure(const FigureOptions& options, const HeadMetrics& metric
 
 }  // namespace
 
-std::filesystem::path figure_table_file(FigureKind kind, const std::filesystem::path& path) {
-  std::error_code unknown;
-  return std::filesystem::is_directory(path, unknown) ? path / table_names[static_cast<std::size_t>(kind)] : path;
-}
+TableId figure_table(FigureKind kind) { return drawn_tables[static_cast<std::size_t>(kind)]; }
 
 std::string figure_script(const FigureOptions& options) {
   if (options.vmin && options.vmax && *options.vmin >= *options.vmax) {
     throw Error(ErrorKind::usage,
                 fmt::format("vmin should be below vmax: {} is not below {}", *options.vmin, *options.vmax));
   }
-  const std::filesystem::path file = figure_table_file(options.kind, options.table);
-  const CsvTable table = read_csv(file);
-  const Run run = read_run_description(file);
+  const TableId id = figure_table(options.kind);
+  const ResultFiles files(options.table, id);
+  const CsvTable table = read_csv(files.table(id));
+  const Run run = files.description();
   switch (options.kind) {
     case FigureKind::plasticity:
       return curves_figure(options, table, run);

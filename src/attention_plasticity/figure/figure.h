@@ -11,19 +11,20 @@
 #include "attention_plasticity/figure/figure_script.h"
 #include "attention_plasticity/figure/figure_table.h"
 #include "attention_plasticity/figure/gnuplot.h"
+#include "attention_plasticity/results/schema.h"
 
 namespace attention_plasticity {
 
-/// The figures of a run: what each shows, and of which table, is in docs/figures.md.
+/// The figures of a run. docs/figures.md says what each shows and which table it draws.
 enum class FigureKind { plasticity, heatmap, components, distance, heads };
 
-/// A figure as asked for. Which kinds an option means something to is said beside it; others pass over it.
+/// A figure as the user asks for it. The comment of an option names the kinds that use it; other kinds ignore it.
 struct FigureOptions {
   FigureKind kind = FigureKind::plasticity;
-  std::filesystem::path table;            ///< the CSV, or a folder that holds it under its usual name
+  std::filesystem::path table;            ///< the CSV, or the folder of a run
   std::optional<std::string> title;       ///< none: what is shown, and the model's name
   std::optional<std::string> model_name;  ///< none: from run.json beside the table
-  std::optional<double> width;            ///< inches; none: as suits the kind
+  std::optional<double> width;            ///< inches; none: depends on the kind
   std::optional<double> height;
   int dpi = 200;
   ImageFormat format = ImageFormat::png;
@@ -37,26 +38,27 @@ struct FigureOptions {
   std::optional<double> bucket_min_size;         ///< plasticity, heatmap; none: from run.json
   std::optional<std::string> cmap;               ///< all but components; none: viridis for lines, magma for maps
   std::optional<double> vmin;                    ///< heatmap, distance, heads; none: the least value
-  std::optional<double> vmax;                    ///< likewise; none: the largest value
+  std::optional<double> vmax;                    ///< heatmap, distance, heads; none: the largest value
   Aggregate agg = Aggregate::mean;               ///< heatmap, distance, components
   std::optional<std::size_t> limit;              ///< components; none: all
   std::optional<std::string> ylabel;             ///< components
   std::string column = "ap_exact";               ///< heads
 };
 
-/// Where the table is: `path`, or the file of its usual name in it when it is a folder.
-std::filesystem::path figure_table_file(FigureKind kind, const std::filesystem::path& path);
+/// The table that a figure draws.
+TableId figure_table(FigureKind kind);
 
-/// The gnuplot script of a figure. Reads its table, and run.json beside it where there is one. Throws Error(usage) for
-/// options that make no figure, and Error(input) for tables that do not.
+/// The gnuplot script of a figure. Reads the table, and run.json beside it if it exists. Throws Error(usage) for
+/// options that cannot be drawn, and Error(input) for tables that cannot be drawn.
 std::string figure_script(const FigureOptions& options);
 
 struct Figure {
   std::string image;
-  std::vector<std::string> notes;  ///< gnuplot's, for the user
+  std::vector<std::string> notes;  ///< gnuplot's warnings, for the user
 };
 
-/// The bytes of the image: the same for the same options, tables and gnuplot. Throws Error(output) too.
+/// Draws a figure. The same options, tables and gnuplot give the same bytes. Throws what figure_script throws, and
+/// Error(output) when gnuplot fails.
 Figure draw_figure(const FigureOptions& options, const Gnuplot& gnuplot);
 
 }  // namespace attention_plasticity

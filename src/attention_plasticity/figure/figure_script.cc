@@ -21,7 +21,7 @@ std::string point_lines(const std::vector<CurvePoint>& points) {
   return lines;
 }
 
-// Heads that are drawn in one colour, and what the legend says of them.
+// Heads that are drawn in one colour, and their text in the legend.
 struct CurveGroup {
   std::uint32_t color;
   std::string legend;
@@ -38,7 +38,7 @@ std::vector<CurveGroup> groups_by_trend(const PlasticityCurves& curves, double t
   return groups;
 }
 
-// Layers have a colour bar in place of a legend.
+// Layers have a colour bar instead of a legend.
 std::vector<CurveGroup> groups_by_layer(const PlasticityCurves& curves, const ColorMap& colors) {
   const int last = std::max(curves.heads.back().layer, 1);
   std::vector<CurveGroup> groups;
@@ -79,7 +79,7 @@ std::string position_axis(const PlasticityCurves& curves, const BucketGeometry& 
   return fmt::format("set xrange [0:{}]\n", end) + tick_command("x", ticks);
 }
 
-// Plasticity is a share: figures of different models have one scale, unless the values leave it.
+// Plasticity lies in [0, 1]: figures of different models have this scale in common, unless values lie outside it.
 std::string share_axis(const PlasticityCurves& curves) {
   double low = 0;
   double high = 1;
@@ -92,8 +92,8 @@ std::string share_axis(const PlasticityCurves& curves) {
   return fmt::format("set yrange [{}:{}]\n", gnuplot_number(low), gnuplot_number(high));
 }
 
-// Rectangles as gnuplot's boxxyerror takes them: x, y, left, right, low, high, value. Each reaches a little below the
-// neighbours that are drawn after it: between cells that only touch, the background would shine through as a line.
+// Rectangles as gnuplot's boxxyerror takes them: x, y, left, right, low, high, value. Each extends a little under the
+// neighbours that are drawn after it: between cells that only touch, the background would show as a line.
 std::string cell_lines(const Matrix& cells) {
   constexpr double overlap = 0.05;
   std::string lines;
@@ -115,7 +115,7 @@ bool has_blanks(const Matrix& cells) {
                      [](double value) { return std::isnan(value); });
 }
 
-// Bars in the margin beside rows; neighbours share one.
+// Bars in the margin beside marked rows; neighbouring rows share one bar.
 std::string row_marks(const MapDrawing& map, const Theme& theme) {
   std::string script;
   for (std::size_t i = 0; i < map.marked_rows.size(); ++i) {
@@ -144,7 +144,7 @@ std::string curves_script(const PlasticityCurves& curves, const BucketGeometry& 
   if (look.colors == CurveColors::layer) {
     const int last = std::max(curves.heads.back().layer, 1);
     script += palette_commands(look.layer_colors, 0, last, "layer", canvas, 1);
-    // gnuplot shows the colour bar for what is drawn by the palette: a point that is not there.
+    // gnuplot shows the colour bar only if something is drawn with the palette. This point is NaN and stays invisible.
     plot += "NaN with points pointtype 7 linecolor palette notitle, ";
   }
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -159,7 +159,7 @@ std::string curves_script(const PlasticityCurves& curves, const BucketGeometry& 
                         gnuplot_color(group.color), gnuplot_text(group.legend));
   }
   script += fmt::format("$mean << EOD\n{}EOD\n", point_lines(curves.mean));
-  // Trends are counted beside it already.
+  // The legend of trends counts the heads already.
   const std::string legend =
       look.colors == CurveColors::trend ? "mean" : fmt::format("mean of {} heads", curves.heads.size());
   return script + fmt::format("plot {}$mean with lines linewidth 2.5 linecolor rgb {} title {}\n", plot,

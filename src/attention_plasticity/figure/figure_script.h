@@ -11,7 +11,7 @@
 #include "attention_plasticity/figure/gnuplot_script.h"
 #include "attention_plasticity/figure/plasticity_curves.h"
 
-// From the data of a figure to the gnuplot script that draws it. Nothing is read or run here.
+// Turns the data of a figure into the gnuplot script that draws it. Nothing is read or run here.
 
 namespace attention_plasticity {
 
@@ -28,17 +28,17 @@ struct CurveLook {
   double line_width = 0.8;
   CurveColors colors = CurveColors::none;
   ColorMap layer_colors{"viridis"};
-  double trend_threshold = 1e-4;  ///< a token
+  double trend_threshold = 1e-4;  ///< slope per token, see trend_of
 };
 
-/// A thin line for every head, a bold one for their mean.
+/// The script for curves: a thin line for every head, a bold one for their mean.
 std::string curves_script(const PlasticityCurves& curves, const BucketGeometry& geometry, const CurveLook& look,
                           const FigureLabels& labels, const Canvas& canvas);
 
-/// A bar for every component that has a share.
+/// The script for bars: one for every component that has a share.
 std::string bars_script(const ComponentBars& bars, const FigureLabels& labels, const Canvas& canvas);
 
-/// Coloured cells; cell (row, column) spans column to column + 1 and row to row + 1 of the axes.
+/// A map of coloured cells. Cell (row, column) spans column to column + 1 and row to row + 1 of the axes.
 struct MapDrawing {
   Matrix cells;                   ///< NaN: blank
   bool first_row_on_top = false;  ///< otherwise at the bottom
@@ -46,9 +46,9 @@ struct MapDrawing {
   std::vector<Tick> x_ticks;
   std::vector<Tick> y_ticks;
   std::string color_label;
-  double low = 0;  ///< of the colours, below high
-  double high = 1;
-  std::string blank_note;                ///< shades blank cells, and says what they are; empty: they are left open
+  double low = 0;                        ///< value of the first colour, below high
+  double high = 1;                       ///< value of the last colour
+  std::string blank_note;                ///< meaning of blank cells, which are then shaded; empty: no shade, no note
   std::vector<std::size_t> marked_rows;  ///< ascending
   std::string mark_note;
 };

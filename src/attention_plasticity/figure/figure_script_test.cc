@@ -100,7 +100,7 @@ MapDrawing two_by_two() {
 
 TEST(MapScript, DrawsCellsAndLeavesBlanksOpen) {
   const std::string script = map_script(two_by_two(), ColorMap("magma"), labels, {});
-  // Cells reach below the neighbours that are drawn later, and only those.
+  // Cells extend under the neighbours that are drawn later, and under no others.
   EXPECT_TRUE(has(script, "$cells << EOD\n0 0 0 1 0 1.05 0.5\n0 1 0 1.05 1 2 0.25\n1 1 1 2 1 2 1\nEOD\n"));
   EXPECT_TRUE(has(script, "set yrange [0:2]\n"));
   EXPECT_TRUE(has(script, "set xtics (\"0\" 0, \"1k\" 1)\n"));
@@ -119,7 +119,7 @@ TEST(MapScript, ShadesBlanksAndMarksRowsWhenAsked) {
   EXPECT_TRUE(has(script, "set object 1 rectangle from 0,0 to 2,2 behind"));
   EXPECT_TRUE(has(script, "title \"not measured\""));
   EXPECT_TRUE(has(script, "title \"sliding\""));
-  EXPECT_EQ(count(script, "set arrow"), 1U);  // neighbours share a mark
+  EXPECT_EQ(count(script, "set arrow"), 1U);  // neighbouring rows share a mark
   EXPECT_TRUE(has(script, "first 0.1 to graph 1.012, first 1.9 "));
   map.marked_rows = {0};
   EXPECT_TRUE(has(map_script(map, ColorMap("viridis"), labels, {}), "first 0.1 to graph 1.012, first 0.9 "));

@@ -4,8 +4,8 @@
 
 #include <fstream>
 
+#include "attention_plasticity/base/refusal_testing.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
-#include "attention_plasticity/study/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -52,7 +52,7 @@ TEST_F(FigureOfARun, TakesGeometryAndNameFromTheRun) {
   EXPECT_TRUE(shows(options(FigureKind::heatmap), "set ytics (\"2\" 0, \"4\" 1, \"8\" 2)"));
 }
 
-TEST_F(FigureOfARun, CountsBucketsWhereNothingTellsTheirSize) {
+TEST_F(FigureOfARun, CountsBucketsWhenTheirSizeIsUnknown) {
   EXPECT_TRUE(shows(options(FigureKind::plasticity), "set xlabel \"bucket of the query\""));
   EXPECT_TRUE(shows(options(FigureKind::plasticity), "set title \"Attention plasticity by position of the query\" "));
   write_run("null");
@@ -86,7 +86,7 @@ TEST_F(FigureOfARun, MarksSlidingLayersOfTheWholeModel) {
   EXPECT_TRUE(shows(heads, "set cbrange [0.5:0.75]"));
 }
 
-TEST_F(FigureOfARun, ScaleIsThatOfTheValuesUnlessGiven) {
+TEST_F(FigureOfARun, ScaleSpansTheValuesUnlessGiven) {
   FigureOptions map = options(FigureKind::heatmap);
   EXPECT_TRUE(shows(map, "set cbrange [0.25:0.75]"));
   map.vmin = 0;
@@ -107,7 +107,7 @@ TEST_F(FigureOfARun, OneValueHasAScaleAroundIt) {
   EXPECT_TRUE(shows(options(FigureKind::heads), "set cbrange [-0.5:0.5]"));
 }
 
-TEST_F(FigureOfARun, ComponentsSayHowManyHeadsTheyAreOf) {
+TEST_F(FigureOfARun, ComponentsStateTheNumberOfHeads) {
   FigureOptions bars = options(FigureKind::components);
   EXPECT_TRUE(shows(bars, "set ylabel \"share, mean of 1 head\""));
   EXPECT_TRUE(shows(bars, "$bars << EOD\n0 0.25\n1 0.75\nEOD"));
@@ -122,10 +122,10 @@ TEST_F(FigureOfARun, WrongNamesAndMissingTablesAreRefused) {
   wrong.cmap = "virids";
   EXPECT_TRUE(refusal([&] { figure_script(wrong); }).ends_with("did you mean viridis?"));
   wrong.table = folder_ / "none.csv";
-  EXPECT_TRUE(refusal([&] { figure_script(wrong); }).ends_with("none.csv: there is no such file"));
+  EXPECT_TRUE(refusal([&] { figure_script(wrong); }).ends_with("none.csv: there is no such file or folder"));
 }
 
-TEST_F(FigureOfARun, ImageThatIsNoneIsRefused) {
+TEST_F(FigureOfARun, OutputThatIsNotAnImageIsRefused) {
   write("stand-in", "#!/bin/sh\necho no image\n");
   std::filesystem::permissions(folder_ / "stand-in", std::filesystem::perms::owner_all);
   EXPECT_THROW(draw_figure(options(FigureKind::heads), {folder_ / "stand-in"}), Error);

@@ -24,7 +24,7 @@ namespace {
   fail(fmt::format("cannot {}: {}", doing, std::strerror(error)));
 }
 
-// A file without a name, in memory. Unlike with pipes neither side waits for the other, and none can be broken.
+// A file in memory, without a name. Unlike with a pipe, neither side waits for the other, and no pipe can break.
 class MemoryFile {
  public:
   explicit MemoryFile(const char* name) : fd_(::memfd_create(name, MFD_CLOEXEC)) {
@@ -85,7 +85,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// The status that waitpid gives.
+// Returns the status from waitpid.
 int run_to_end(const Gnuplot& gnuplot, const SpawnActions& actions) {
   std::vector<std::string> words{gnuplot.program.string(), "--default-settings"};
   std::vector<std::string> variables = gnuplot.environment;
@@ -102,7 +102,7 @@ int run_to_end(const Gnuplot& gnuplot, const SpawnActions& actions) {
   return status;
 }
 
-// Without blanks around them, and without empty ones.
+// The lines of a text without surrounding blanks; empty lines are left out.
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {
@@ -132,7 +132,7 @@ GnuplotOutput run_gnuplot(const Gnuplot& gnuplot, const std::string& script) {
   GnuplotOutput output{out.read_all(), lines_of(err.read_all())};
   if (WIFSIGNALED(status)) fail(fmt::format("gnuplot was ended by signal {}", WTERMSIG(status)));
   if (WEXITSTATUS(status) != 0) {
-    // It says what is wrong last, below the line at fault and a pointer into it.
+    // gnuplot prints the faulty line, a pointer into it, and last what is wrong.
     fail(fmt::format("gnuplot failed (exit code {}): {}", WEXITSTATUS(status),
                      output.notes.empty() ? "it did not say why" : output.notes.back()));
   }

@@ -6,7 +6,7 @@
 
 namespace attention_plasticity {
 
-/// The program that draws, and what it may know of its surroundings: "HOME=/root".
+/// The program that draws, and the environment variables that it gets, such as "HOME=/root".
 struct Gnuplot {
   std::filesystem::path program;  ///< empty: not installed
   std::vector<std::string> environment = {};
@@ -14,11 +14,11 @@ struct Gnuplot {
 
 struct GnuplotOutput {
   std::string image;
-  std::vector<std::string> notes;  ///< lines that it said on standard error, though it ended well
+  std::vector<std::string> notes;  ///< lines that gnuplot wrote to standard error although it succeeded
 };
 
-/// Runs a script in a process of its own, without a shell, with the user's gnuplot settings left aside. The script
-/// draws one image to standard output. Throws Error(output), with gnuplot's own words, when it cannot be run or fails.
+/// Runs a script in a process of its own, without a shell and without the user's gnuplot settings. The script draws one
+/// image to standard output. Throws Error(output), with gnuplot's own message, when gnuplot cannot be run or fails.
 GnuplotOutput run_gnuplot(const Gnuplot& gnuplot, const std::string& script);
 
 }  // namespace attention_plasticity

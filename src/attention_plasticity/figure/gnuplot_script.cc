@@ -21,7 +21,7 @@ constexpr Theme paper{0xffffff, 0x000000, 0xd9d9d9, 0x4477aa, 0xd62728,
 constexpr Theme screen{0x16191f, 0xe8e8e8, 0x3a404a, 0x7fb2e5, 0xff5c5c,
                        0x5fd068, 0xa0a0a0, 0xff7043, 0x2b3038, 0xffaa44};
 
-// The size of a font in SVG counts in units of the image: fontscale changes the letters there, not their places.
+// In SVG the font size is in units of the image: there, fontscale would change the letters but not their places.
 std::string font_of(const Canvas& canvas, double points) {
   const double scale = canvas.format == ImageFormat::svg ? css_units_per_inch / points_per_inch : 1;
   return fmt::format("'{},{:.4g}'", font, points * scale);
@@ -37,7 +37,7 @@ std::string terminal_command(const Canvas& canvas) {
   const auto size = [&](double units) {
     return fmt::format("{:.0f},{:.0f}", canvas.width * units, canvas.height * units);
   };
-  // Measured on what gnuplot 5.4 draws: cairo takes a point of a font for 1/72 inch where an inch has 96 units, and a
+  // Measured in the output of gnuplot 5.4: cairo takes a font point as 1/72 inch although an inch has 96 units, and a
   // line of width 1 is half a point in PDF.
   switch (canvas.format) {
     case ImageFormat::png:
@@ -51,7 +51,7 @@ std::string terminal_command(const Canvas& canvas) {
   return {};
 }
 
-// What gnuplot takes for itself wherever it stands.
+// Whether a character stands for itself everywhere in a gnuplot string.
 bool is_harmless(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view(" .,:-_()/").find(c) != std::string_view::npos;
@@ -90,7 +90,7 @@ std::string canvas_commands(const Canvas& canvas) {
   const Theme& theme = theme_of(canvas.style);
   const std::string text = gnuplot_color(theme.text);
   std::string script = "set encoding utf8\n" + terminal_command(canvas);
-  // What no command names, the frame of the colour bar among it, has the colour of the text.
+  // Everything that no command colours, such as the frame of the colour bar, has the colour of the text.
   script +=
       fmt::format("set linetype 1 linewidth 0.6 linecolor rgb {0}\nset border linewidth 0.6 linecolor rgb {0}\n", text);
   for (const char* axis : {"x", "y", "cb"}) {
@@ -110,7 +110,7 @@ std::string legend_commands(const Canvas& canvas) {
 
 std::string title_command(std::string_view title, const Canvas& canvas) {
   const auto letters = std::ranges::count_if(title, [](char c) { return !continues_utf8(c); });
-  // It stands above the middle of the graph, which lies to one side on the canvas.
+  // The title is centred above the graph, which is not in the middle of the canvas.
   constexpr double usable = 0.85;
   const double fitting = usable * canvas.width * points_per_inch /
                          (letter_width * static_cast<double>(std::max<std::ptrdiff_t>(letters, 1)));
@@ -137,7 +137,7 @@ std::vector<Tick> value_ticks(double low, double high, double least_step) {
     if ((high - low) / step <= most) break;
   }
   step = std::max(step, least_step);
-  // Multiples of the step are counted, since sums of it would drift; values too close to tell apart have none.
+  // Ticks are integer multiples of the step, because sums of steps would drift. Ends too close to tell apart get none.
   constexpr double slack = 1e-9;
   constexpr double farthest = 1e12;
   const double first = std::ceil(low / step - slack);
@@ -168,7 +168,7 @@ std::string palette_commands(const ColorMap& colors, double low, double high, st
   script += fmt::format(")\nset cbrange [{}:{}]\n", gnuplot_number(low), gnuplot_number(high));
   script += tick_command("cb", ticks);
   script += fmt::format("set cblabel {} offset 0.5\n", gnuplot_text(label));
-  // By itself gnuplot leaves the same room for labels of any width, and its bar grows with the graph.
+  // By default gnuplot leaves the same space for labels of any width, and its bar grows with the graph.
   script +=
       fmt::format("set colorbox user origin graph {:.4g}, graph 0 size screen {:.4g}, graph 1\nset rmargin {:.3g}\n",
                   1 + gap_inches / std::max(1.0, canvas.width - 1.6), bar_inches / canvas.width,

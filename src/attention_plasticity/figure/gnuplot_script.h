@@ -9,8 +9,8 @@
 #include "attention_plasticity/figure/canvas.h"
 #include "attention_plasticity/figure/color_map.h"
 
-// The pieces of a gnuplot script. Text of users enters a script through gnuplot_text alone, and paths never do: the
-// script comes on standard input and the image leaves on standard output.
+// The pieces of a gnuplot script. Text from users enters a script only through gnuplot_text. Paths never enter it:
+// gnuplot reads the script from standard input and writes the image to standard output.
 
 namespace attention_plasticity {
 
@@ -19,40 +19,41 @@ struct Theme {
   std::uint32_t background;
   std::uint32_t text;
   std::uint32_t grid;
-  std::uint32_t head;  ///< lines and bars of no other colour
+  std::uint32_t head;  ///< lines and bars, unless they are coloured by layer or trend
   std::uint32_t mean;
   std::uint32_t rising;
   std::uint32_t flat;
   std::uint32_t falling;
   std::uint32_t blank;  ///< cells that were not measured
-  std::uint32_t mark;
+  std::uint32_t mark;   ///< beside layers with a sliding window
 };
 
 const Theme& theme_of(FigureStyle style);
 
-/// `text` as a gnuplot string between double quotes in which letters, digits and a few signs stand for themselves and
-/// all else is an octal code: no quote, backtick, macro or escape of the text is there to be seen. (Between single
-/// quotes a doubled one stands for itself, except at the beginning, where gnuplot 5.4 takes it for the end.) Line
-/// breaks and other control characters become blanks, bytes that are no UTF-8 become question marks.
+/// `text` as a gnuplot string in double quotes. Letters, digits and a few signs stand for themselves; everything else
+/// is an octal code, so that gnuplot sees no quote, backtick, macro or escape of the text. (Single quotes are not safe:
+/// a doubled quote inside them stands for one quote, but gnuplot 5.4 takes it at the beginning for the end of the
+/// string.) Line breaks and other control characters become blanks; bytes that are not UTF-8 become question marks.
 std::string gnuplot_text(std::string_view text);
 
-/// '#rrggbb', or '#aarrggbb' with `opacity` below 1 (gnuplot's alpha counts the other way round).
+/// '#rrggbb', or '#aarrggbb' with `opacity` below 1 (in gnuplot an alpha of 0 is opaque).
 std::string gnuplot_color(std::uint32_t color, double opacity = 1);
 
 /// The shortest digits that read back to the same number; NaN as gnuplot spells it.
 std::string gnuplot_number(double value);
 
-/// The terminal of the format, and the style's colours for all that every figure has. Text is never taken for markup.
+/// Sets the terminal of the format, and the style's colours for what every figure has. Text is never read as markup.
 std::string canvas_commands(const Canvas& canvas);
 
-/// A legend in a line of its own below the figure. Without it there is none.
+/// Shows the legend on a line of its own below the figure. Without these commands there is no legend.
 std::string legend_commands(const Canvas& canvas);
 
-/// The title, in letters small enough for the canvas.
+/// The title, in a font size that fits the canvas.
 std::string title_command(std::string_view title, const Canvas& canvas);
 
-/// Of text on the axes, in points, and the width of a letter as a share of that (DejaVu Sans, on average).
+/// Font size of text on the axes, in points.
 inline constexpr double font_points = 9;
+/// Average width of a letter of DejaVu Sans, as a share of the font size.
 inline constexpr double letter_width = 0.6;
 
 struct Tick {
@@ -60,14 +61,14 @@ struct Tick {
   std::string label;
 };
 
-/// `axis` is x, y or cb.
+/// Places ticks on an axis: x, y or cb (the colour bar).
 std::string tick_command(std::string_view axis, std::span<const Tick> ticks);
 
 /// Round values from low to high, low < high: at most 9 multiples of 1, 2 or 5 times a power of ten, or of `least_step`
 /// where that is larger.
 std::vector<Tick> value_ticks(double low, double high, double least_step = 0);
 
-/// The palette and its bar, with ticks and a label: low and high are at its ends.
+/// The palette and its colour bar from `low` to `high`, with ticks and a label.
 std::string palette_commands(const ColorMap& colors, double low, double high, std::string_view label,
                              const Canvas& canvas, double least_step = 0);
 

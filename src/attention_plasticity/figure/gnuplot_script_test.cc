@@ -8,7 +8,7 @@
 namespace attention_plasticity {
 namespace {
 
-TEST(GnuplotText, ShowsGnuplotNothingButHarmlessSigns) {
+TEST(GnuplotText, EscapesAllButHarmlessCharacters) {
   EXPECT_EQ(gnuplot_text("Qwen3-8B (4.5, a/b): c_d"), "\"Qwen3-8B (4.5, a/b): c_d\"");
   EXPECT_EQ(gnuplot_text("it's \"q\""), R"("it\047s \042q\042")");
   EXPECT_EQ(gnuplot_text("'; system('id') #"), R"("\047\073 system(\047id\047) \043")");
@@ -26,7 +26,7 @@ TEST(GnuplotText, IsUtf8) {
   EXPECT_EQ(gnuplot_text("a\xff\xfe"), "\"a?\?\"");
 }
 
-TEST(GnuplotColor, CountsAlphaFromOpaque) {
+TEST(GnuplotColor, HasAnAlphaOfZeroWhenOpaque) {
   EXPECT_EQ(gnuplot_color(0x4477aa), "'#4477aa'");
   EXPECT_EQ(gnuplot_color(0x00000f, 0.25), "'#bf00000f'");
 }
@@ -52,7 +52,7 @@ TEST(CanvasCommands, SizeTheTerminalInInches) {
 TEST(TitleCommand, ShrinksLongTitles) {
   const Canvas canvas{6, 4, 200, ImageFormat::png, FigureStyle::paper};
   EXPECT_EQ(title_command("short", canvas), "set title \"short\" font 'DejaVu Sans,10.5'\n");
-  // 85 % of 432 points for 68 letters of 0.6 of their size.
+  // 68 letters, each 0.6 of the font size wide, fit into 85 % of 432 points at 9 points.
   EXPECT_EQ(title_command(std::string(68, 'x'), canvas),
             "set title \"" + std::string(68, 'x') + "\" font 'DejaVu Sans,9'\n");
   EXPECT_TRUE(title_command(std::string(999, 'x'), canvas).ends_with(",5'\n"));

@@ -10,7 +10,7 @@
 namespace attention_plasticity {
 namespace {
 
-// Programs that stand in for gnuplot: what they do is in the test, and gnuplot's own part in the tests of the program.
+// Shell scripts stand in for gnuplot here; tests/program_plot_test.cc runs gnuplot itself.
 class RunGnuplot : public ::testing::Test {
  protected:
   Gnuplot stand_in(const std::string& commands) const {
@@ -44,11 +44,11 @@ TEST_F(RunGnuplot, LeavesTheUsersSettingsAndEnvironmentAside) {
   EXPECT_EQ(run_gnuplot(stand_in("echo $# $1 $KNOWN $HOME\n"), "").image, "1 --default-settings yes\n");
 }
 
-TEST_F(RunGnuplot, ProgramThatNeverReadsIsNoTrouble) {
+TEST_F(RunGnuplot, ProgramNeedNotReadItsScript) {
   EXPECT_EQ(run_gnuplot(stand_in("echo done\n"), std::string(300'000, 'x')).image, "done\n");
 }
 
-TEST_F(RunGnuplot, FailuresAreToldInItsOwnWords) {
+TEST_F(RunGnuplot, FailuresCarryItsOwnMessage) {
   EXPECT_EQ(failure(stand_in("printf '\\ngnuplot> plotx\\n   ^\\n   line 0: invalid command\\n\\n' >&2; exit 1\n")),
             "gnuplot failed (exit code 1): line 0: invalid command");
   EXPECT_EQ(failure(stand_in("exit 3\n")), "gnuplot failed (exit code 3): it did not say why");

@@ -19,7 +19,7 @@ HeadMap head_map(const HeadMetrics& metrics, std::string_view column, const std:
   }
   int layers = run ? run->num_layers : 0;
   int heads = run ? run->num_q_heads : 0;
-  for (const MeasuredHead& head : metrics.heads()) {
+  for (const HeadId& head : metrics.heads()) {
     layers = std::max(layers, head.layer + 1);
     heads = std::max(heads, head.q_head + 1);
   }
@@ -29,7 +29,7 @@ HeadMap head_map(const HeadMetrics& metrics, std::string_view column, const std:
   map.values = Matrix(static_cast<std::size_t>(layers), static_cast<std::size_t>(heads));
   std::fill_n(map.values.data(), map.values.rows() * map.values.cols(), std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const MeasuredHead& head = metrics.heads()[i];
+    const HeadId& head = metrics.heads()[i];
     map.values.row(static_cast<std::size_t>(head.layer))[static_cast<std::size_t>(head.q_head)] = values[i];
   }
   return map;

@@ -16,7 +16,7 @@ struct FormatMarks {
   std::string_view name;
   std::string_view ending;
   std::string_view begin;
-  std::string_view end;  // blanks after it do not count
+  std::string_view end;  // blanks may follow it
 };
 
 using namespace std::string_view_literals;
@@ -28,17 +28,10 @@ constexpr std::array formats{
     FormatMarks{"PDF", ".pdf", "%PDF-"sv, "%%EOF"sv},
 };
 
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 }  // namespace
 
 ImageFormat format_of(const std::filesystem::path& file) {
-  const auto found = std::ranges::find(formats, lower(file.extension().string()), &FormatMarks::ending);
+  const auto found = std::ranges::find(formats, lower_case(file.extension().string()), &FormatMarks::ending);
   if (found != formats.end()) return static_cast<ImageFormat>(found - formats.begin());
   throw Error(ErrorKind::usage, fmt::format("{} should end in .png, .svg or .pdf: the ending says what to draw",
                                             shown_text(file.string())));
@@ -48,8 +41,9 @@ void check_image(const std::string& image, ImageFormat format) {
   const FormatMarks& marks = formats[static_cast<std::size_t>(format)];
   const std::string_view whole = std::string_view(image).substr(0, image.find_last_not_of(" \r\n") + 1);
   if (whole.starts_with(marks.begin) && whole.ends_with(marks.end)) return;
-  throw Error(ErrorKind::output, fmt::format("gnuplot ended without an error, and what it wrote ({} bytes) is no {}",
-                                             image.size(), marks.name));
+  throw Error(ErrorKind::output,
+              fmt::format("gnuplot ended without an error, but its output ({} bytes) is not a whole {} file",
+                          image.size(), marks.name));
 }
 
 std::string without_date(std::string pdf) {

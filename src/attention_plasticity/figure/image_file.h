@@ -7,14 +7,14 @@
 
 namespace attention_plasticity {
 
-/// The format that the ending of a file's name stands for, in any case. Throws Error(usage) for others.
+/// The format that belongs to the ending of a file name, in upper or lower case. Throws Error(usage) for other endings.
 ImageFormat format_of(const std::filesystem::path& file);
 
-/// Throws Error(output) unless the bytes are a whole file of the format, as far as beginning and end tell.
+/// Throws Error(output) unless the bytes begin and end like a whole file of the format.
 void check_image(const std::string& image, ImageFormat format);
 
-/// A PDF whose date of creation is that of 1 January 2000: otherwise no two drawings of one figure would be the same
-/// bytes. The length stays, and with it the places that the file's table of objects names.
+/// The PDF with 1 January 2000 as its date of creation; otherwise two drawings of one figure would never be the same
+/// bytes. The length does not change, so that the offsets in the PDF's table of objects stay right.
 std::string without_date(std::string pdf);
 
 }  // namespace attention_plasticity

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {

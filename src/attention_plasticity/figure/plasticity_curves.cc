@@ -6,13 +6,11 @@
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/figure/figure_table.h"
+#include "attention_plasticity/results/table_columns.h"
 #include "attention_plasticity/stats/line_fit.h"
 
 namespace attention_plasticity {
 namespace {
-
-constexpr const char* file_name = "head_bucket_plasticity.csv";
 
 struct Sum {
   double total = 0;
@@ -48,12 +46,14 @@ Trend trend_of(const HeadCurve& curve, double threshold) {
 }
 
 PlasticityCurves plasticity_curves(const CsvTable& table, const BucketGeometry& geometry) {
-  const HeadColumns head = head_columns(table, file_name);
-  const std::size_t bucket = column_named(table, {"q_bucket", "bucket"}, file_name);
-  const std::size_t value = column_named(table, {"plasticity", "ap_bucket"}, file_name);
+  const auto place = [&](std::string_view column) { return column_place(table, TableId::buckets, column); };
+  const std::size_t layer = place("layer");
+  const std::size_t q_head = place("q_head");
+  const std::size_t bucket = place("q_bucket");
+  const std::size_t value = place("plasticity");
   std::map<std::pair<int, int>, SumByBucket> sums;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    const std::pair id(table.index(row, head.layer), table.index(row, head.q_head));
+    const std::pair id(table.index(row, layer), table.index(row, q_head));
     const int q_bucket = table.index(row, bucket);
     const double plasticity = table.number(row, value);
     if (!std::isnan(plasticity)) sums[id][q_bucket].add(plasticity);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -34,7 +34,7 @@ TEST(PlasticityCurves, AreMeansOverKeyBucketsThenOverHeads) {
   EXPECT_DOUBLE_EQ(curves.heads[1].points[0].plasticity, 0.8);
   ASSERT_EQ(curves.mean.size(), 2U);
   EXPECT_EQ(curves.mean[0].plasticity, 0.5);
-  EXPECT_DOUBLE_EQ(curves.mean[1].plasticity, 0.625);  // of 0.45 and 0.8: heads count alike, cells do not
+  EXPECT_DOUBLE_EQ(curves.mean[1].plasticity, 0.625);  // the mean of 0.45 and 0.8: heads count equally, not cells
 }
 
 TEST(PlasticityCurves, AreTheSameUnderThePythonToolkitsNames) {
@@ -45,7 +45,7 @@ TEST(PlasticityCurves, AreTheSameUnderThePythonToolkitsNames) {
   EXPECT_DOUBLE_EQ(curves.mean[1].plasticity, 0.625);
 }
 
-TEST(PlasticityCurves, StandAtTheMiddleOfLogBuckets) {
+TEST(PlasticityCurves, HavePointsAtTheMiddleOfLogBuckets) {
   const PlasticityCurves curves = plasticity_curves(parse_csv(own_columns), {BucketType::log, 8, true});
   EXPECT_DOUBLE_EQ(curves.mean[0].position, 8 * 2.8284271247461903);
 }
@@ -73,9 +73,9 @@ TEST(PlasticityCurves, NeedTheirColumnsAndAValue) {
     return refusal([&] { plasticity_curves(parse_csv(text, "b.csv"), uniform); });
   };
   EXPECT_EQ(refused("layer,q_head,k_head,ap_exact\n0,0,0,1\n"),
-            "input: b.csv: has no column q_bucket or bucket; the figure reads the head_bucket_plasticity.csv of a run");
+            "input: b.csv: has no column q_bucket or bucket; it should be the head_bucket_plasticity.csv of a run");
   EXPECT_EQ(refused("layer,q_head,q_bucket,x\n0,0,0,1\n"),
-            "input: b.csv: has no column plasticity or ap_bucket; the figure reads the head_bucket_plasticity.csv of a "
+            "input: b.csv: has no column plasticity or ap_bucket; it should be the head_bucket_plasticity.csv of a "
             "run");
   EXPECT_EQ(refused("layer,q_head,bucket,ap_bucket\n"), "input: b.csv: has no value of plasticity to draw");
   EXPECT_EQ(refused("layer,q_head,bucket,ap_bucket\n0,0,1,\n"), "input: b.csv: has no value of plasticity to draw");

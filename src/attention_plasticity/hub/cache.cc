@@ -1,15 +1,12 @@
 #include "attention_plasticity/hub/cache.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <fstream>
 #include <iterator>
 #include <system_error>
 #include <utility>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/hub/listing.h"
 
@@ -40,39 +37,17 @@ std::optional<std::string> content_of(const fs::path& file) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-// A name that no other thread or program uses.
-fs::path temporary_name(const fs::path& target) {
-  static std::atomic<unsigned> count = 0;
-  fs::path name = target;
-  name += fmt::format(".{:x}-{:x}.tmp", ::getpid(), count++);
-  return name;
-}
-
-// Appears whole or not at all.
-void write_whole(const fs::path& target, std::string_view content) {
-  const fs::path temporary = temporary_name(target);
-  std::ofstream out(temporary, std::ios::binary);
-  out.write(content.data(), static_cast<std::streamsize>(content.size()));
-  out.close();
-  std::error_code failed;
-  if (out) fs::rename(temporary, target, failed);
-  if (out && !failed) return;
-  const std::error_code reason = failed ? failed : std::make_error_code(std::errc::io_error);
-  fs::remove(temporary, failed);
-  fail(target, reason);
-}
-
 bool points_to(const fs::path& link, const fs::path& target) {
   std::error_code missing;
   return fs::read_symlink(link, missing) == target && !missing;
 }
 
-// False where the file system has no links.
+// Returns false where the file system has no links.
 bool place_link(const fs::path& target, const fs::path& link) {
   std::error_code failed;
   fs::create_symlink(target, link, failed);
   if (!failed) return true;
-  // Another program has just made it.
+  // Another program has made the same link meanwhile.
   if (failed == std::errc::file_exists && points_to(link, target)) return true;
   const bool has_no_links = failed == std::errc::operation_not_permitted ||
                             failed == std::errc::operation_not_supported ||
@@ -104,8 +79,7 @@ void HubCache::set_commit(const std::string& revision, const std::string& commit
   if (revision == commit) return;
   const fs::path ref = folder_ / "refs" / revision;
   if (content_of(ref) == commit) return;
-  make_folders(ref.parent_path());
-  write_whole(ref, commit);
+  write_file_atomically(ref, commit);
 }
 
 bool HubCache::holds_file(const std::string& commit, const std::string& path) const {
@@ -136,10 +110,10 @@ void HubCache::prepare() const {
   const fs::path tag = cache_ / "CACHEDIR.TAG";
   std::error_code unknown;
   if (fs::exists(tag, unknown)) return;
-  // The signature is that of the Cache Directory Tagging Specification.
-  write_whole(tag,
-              "Signature: 8a477f597d28d172789f06886806bc55\n"
-              "# A cache of files from the Hugging Face Hub: backups may leave it out.\n");
+  // The first line is defined by the Cache Directory Tagging Specification.
+  write_file_atomically(tag,
+                        "Signature: 8a477f597d28d172789f06886806bc55\n"
+                        "# A cache of files from the Hugging Face Hub: backups may leave it out.\n");
 }
 
 void HubCache::place(const std::string& etag, const std::string& commit, const std::string& path, bool is_new) const {
@@ -149,16 +123,14 @@ void HubCache::place(const std::string& etag, const std::string& commit, const s
   make_folders(link.parent_path());
   if (use_symlinks_ && points_to(link, target)) return;
   std::error_code failed;
-  fs::remove(link, failed);  // a link that leads nowhere
+  fs::remove(link, failed);  // it may be a link to a blob that is gone
   if (use_symlinks_ && place_link(target, link)) return;
   if (is_new) {
     fs::rename(content, link, failed);
   } else {
-    const fs::path temporary = temporary_name(link);
-    fs::copy_file(content, temporary, fs::copy_options::overwrite_existing, failed);
-    if (!failed) fs::rename(temporary, link, failed);
-    std::error_code gone;
-    if (failed) fs::remove(temporary, gone);
+    AtomicFile copy(link);
+    fs::copy_file(content, copy.temporary(), failed);
+    if (!failed) copy.commit();
   }
   if (failed) fail(link, failed);
 }

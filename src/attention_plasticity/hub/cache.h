@@ -7,14 +7,14 @@
 
 namespace attention_plasticity {
 
-/// The part of the Hub's cache that belongs to one dataset, laid out as the Python client has it:
+/// The part of the Hub's cache that belongs to one dataset, in the layout of the Python client:
 ///
 ///     .locks/datasets--org--name/ETAG.lock
 ///     datasets--org--name/blobs/ETAG                       content
 ///     datasets--org--name/refs/REVISION                    the commit it stands for
 ///     datasets--org--name/snapshots/COMMIT/path/of/file -> ../../../../blobs/ETAG
 ///
-/// Whatever else lies there is another program's, and left alone. Failures to write are Error(output).
+/// Other files in these folders belong to other programs and are not touched. A failure to write throws Error(output).
 class HubCache {
  public:
   HubCache(std::filesystem::path cache, const std::string& repo, bool use_symlinks);
@@ -25,24 +25,24 @@ class HubCache {
     return snapshot(commit) / path;
   }
   std::filesystem::path blob(const std::string& etag) const { return folder_ / "blobs" / etag; }
-  /// What has arrived of a blob.
+  /// The bytes of a blob that have arrived so far.
   std::filesystem::path partial_blob(const std::string& etag) const;
   std::filesystem::path lock_file(const std::string& etag) const;
 
-  /// The commit that a branch or tag stood for when it was last looked up; a commit stands for itself.
+  /// The commit that a branch or tag named when it was last looked up; for a commit, that commit itself.
   std::optional<std::string> commit_of(const std::string& revision) const;
-  /// Notes that; a commit needs no note.
+  /// Records the commit of a branch or tag; does nothing when `revision` is the commit itself.
   void set_commit(const std::string& revision, const std::string& commit) const;
 
   bool holds_file(const std::string& commit, const std::string& path) const;
   bool holds_blob(const std::string& etag) const;
-  /// All files of a snapshot, by path.
+  /// The paths of all files of a snapshot, sorted.
   std::vector<std::string> paths(const std::string& commit) const;
 
-  /// Makes the folders that blobs go to, and the mark by which backups know a cache.
+  /// Creates the folders of blobs and refs, and CACHEDIR.TAG, which tells backups to skip the cache.
   void prepare() const;
-  /// Makes a blob the content of a file: by a link, or by a copy where there are none. A blob that is `new` moves
-  /// rather than being copied.
+  /// Makes a blob the content of a file: by a link, or where the file system has no links, by a copy. A blob with
+  /// `is_new` is moved instead of copied: no other file uses it yet.
   void place(const std::string& etag, const std::string& commit, const std::string& path, bool is_new) const;
 
  private:

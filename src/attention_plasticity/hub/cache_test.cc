@@ -4,11 +4,11 @@
 #include <sys/resource.h>
 
 #include <csignal>
-#include <fstream>
-#include <iterator>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
+#include "attention_plasticity/base/text_file.h"
 
 namespace attention_plasticity {
 namespace {
@@ -17,16 +17,6 @@ namespace fs = std::filesystem;
 
 const std::string commit(40, 'c');
 const std::string etag(64, 'e');
-
-void write(const fs::path& file, const std::string& content) {
-  fs::create_directories(file.parent_path());
-  std::ofstream(file, std::ios::binary) << content;
-}
-
-std::string read(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 class Cache : public ::testing::Test {
  protected:
@@ -45,7 +35,7 @@ TEST_F(Cache, IsLaidOutAsThePythonClientHasIt) {
 TEST_F(Cache, NotesTheCommitOfARevisionWithoutANewline) {
   EXPECT_EQ(cache_.commit_of("refs/pr/1"), std::nullopt);
   cache_.set_commit("refs/pr/1", commit);
-  EXPECT_EQ(read(folder_ / "datasets--org--name/refs/refs/pr/1"), commit);
+  EXPECT_EQ(read_text_file(folder_ / "datasets--org--name/refs/refs/pr/1"), commit);
   EXPECT_EQ(cache_.commit_of("refs/pr/1"), commit);
   cache_.set_commit("refs/pr/1", std::string(40, 'd'));
   EXPECT_EQ(cache_.commit_of("refs/pr/1"), std::string(40, 'd'));
@@ -54,10 +44,10 @@ TEST_F(Cache, NotesTheCommitOfARevisionWithoutANewline) {
 
 TEST_F(Cache, ReplacesANoteWhole) {
   cache_.set_commit("main", commit);
-  // Stands for a reader that has the old note open.
+  // The hard link shows what a reader sees who has the old file open.
   fs::create_hard_link(folder_ / "datasets--org--name/refs/main", folder_ / "opened");
   cache_.set_commit("main", std::string(40, 'd'));
-  EXPECT_EQ(read(folder_ / "opened"), commit) << "the old note was written over";
+  EXPECT_EQ(read_text_file(folder_ / "opened"), commit) << "the old file was overwritten";
 }
 
 TEST_F(Cache, NeedsNoNoteOfACommit) {
@@ -67,12 +57,12 @@ TEST_F(Cache, NeedsNoNoteOfACommit) {
 }
 
 TEST_F(Cache, IgnoresANoteThatIsNoCommit) {
-  write(folder_ / "datasets--org--name/refs/main", "../../elsewhere");
+  write_file_atomically(folder_ / "datasets--org--name/refs/main", "../../elsewhere");
   EXPECT_EQ(cache_.commit_of("main"), std::nullopt);
 }
 
 TEST_F(Cache, LinksFilesToBlobsByRelativePaths) {
-  write(cache_.blob(etag), "content");
+  write_file_atomically(cache_.blob(etag), "content");
   cache_.place(etag, commit, "a/b/data.parquet", true);
   EXPECT_EQ(fs::read_symlink(cache_.file(commit, "a/b/data.parquet")), "../../../../blobs/" + etag);
   cache_.place(etag, commit, "top", false);
@@ -82,26 +72,26 @@ TEST_F(Cache, LinksFilesToBlobsByRelativePaths) {
 }
 
 TEST_F(Cache, MendsALinkThatLeadsNowhere) {
-  write(cache_.blob(etag), "content");
+  write_file_atomically(cache_.blob(etag), "content");
   fs::create_directories(cache_.snapshot(commit));
   fs::create_symlink("../../blobs/gone", cache_.file(commit, "x"));
   EXPECT_FALSE(cache_.holds_file(commit, "x"));
   cache_.place(etag, commit, "x", false);
-  EXPECT_EQ(read(cache_.file(commit, "x")), "content");
+  EXPECT_EQ(read_text_file(cache_.file(commit, "x")), "content");
 }
 
 TEST_F(Cache, WithoutLinksMovesANewBlobAndCopiesAnOldOne) {
-  write(without_links_.blob(etag), "content");
+  write_file_atomically(without_links_.blob(etag), "content");
   without_links_.place(etag, commit, "copy", false);
   EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(without_links_.file(commit, "copy"))));
   EXPECT_TRUE(without_links_.holds_blob(etag));
   without_links_.place(etag, commit, "moved", true);
-  EXPECT_EQ(read(without_links_.file(commit, "moved")), "content");
+  EXPECT_EQ(read_text_file(without_links_.file(commit, "moved")), "content");
   EXPECT_FALSE(without_links_.holds_blob(etag));
 }
 
 TEST_F(Cache, WithoutLinksShowsNoHalfOfACopy) {
-  write(without_links_.blob(etag), std::string(100'000, 'x'));
+  write_file_atomically(without_links_.blob(etag), std::string(100'000, 'x'));
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
@@ -121,14 +111,14 @@ TEST_F(Cache, WithoutLinksShowsNoHalfOfACopy) {
 
 TEST_F(Cache, IsMarkedForBackups) {
   cache_.prepare();
-  EXPECT_TRUE(read(folder_ / "CACHEDIR.TAG").starts_with("Signature: 8a477f597d28d172789f06886806bc55\n"));
-  write(folder_ / "CACHEDIR.TAG", "another program's");
+  EXPECT_TRUE(read_text_file(folder_ / "CACHEDIR.TAG").starts_with("Signature: 8a477f597d28d172789f06886806bc55\n"));
+  write_file_atomically(folder_ / "CACHEDIR.TAG", "another program's");
   cache_.prepare();
-  EXPECT_EQ(read(folder_ / "CACHEDIR.TAG"), "another program's");
+  EXPECT_EQ(read_text_file(folder_ / "CACHEDIR.TAG"), "another program's");
 }
 
 TEST_F(Cache, TellsWhatCannotBeWritten) {
-  write(folder_ / "datasets--org--name", "a file where a folder must be");
+  write_file_atomically(folder_ / "datasets--org--name", "a file where a folder must be");
   EXPECT_THROW(cache_.prepare(), Error);
   EXPECT_THROW(cache_.set_commit("main", commit), Error);
 }

@@ -1,45 +1,19 @@
 #include "attention_plasticity/hub/content_digest.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
-
-#include <array>
-#include <new>
 
 namespace attention_plasticity {
 
-struct ContentDigest::Context {
-  EVP_MD_CTX* evp = nullptr;
-  const EVP_MD* algorithm = nullptr;
-  std::string prefix;  // counts before the content
-};
-
-ContentDigest::ContentDigest(const RepoFile& file) : context_(std::make_unique<Context>()) {
-  context_->evp = EVP_MD_CTX_new();
-  if (context_->evp == nullptr) throw std::bad_alloc();
-  context_->algorithm = file.is_large ? EVP_sha256() : EVP_sha1();
-  // Git's object: its kind, its size, a zero byte, its content.
-  if (!file.is_large) context_->prefix = fmt::format("blob {}", file.size) + '\0';
+ContentDigest::ContentDigest(const RepoFile& file)
+    : digest_(file.is_large ? DigestKind::sha256 : DigestKind::sha1),
+      // A Git object is its kind, its size, a zero byte and its content.
+      prefix_(file.is_large ? "" : fmt::format("blob {}", file.size) + '\0') {
   reset();
 }
 
-ContentDigest::~ContentDigest() { EVP_MD_CTX_free(context_->evp); }
-
 void ContentDigest::reset() {
-  if (EVP_DigestInit_ex(context_->evp, context_->algorithm, nullptr) != 1) throw std::bad_alloc();
-  add(context_->prefix);
-}
-
-void ContentDigest::add(std::string_view bytes) { EVP_DigestUpdate(context_->evp, bytes.data(), bytes.size()); }
-
-std::string ContentDigest::finish() {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  EVP_DigestFinal_ex(context_->evp, digest.data(), &size);
-  std::string text;
-  text.reserve(2 * std::size_t{size});
-  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
-  return text;
+  digest_.reset();
+  digest_.add(prefix_);
 }
 
 }  // namespace attention_plasticity

@@ -1,31 +1,28 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 
+#include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/hub/listing.h"
 
 namespace attention_plasticity {
 
-/// The digest that a file's content must have, fed piece by piece: SHA-256 for a large file, Git's SHA-1 of the object
-/// for a small one.
+/// Computes the digest of a file piece by piece: the SHA-256 of the content of a large file, Git's SHA-1 of the blob
+/// object of a small one. The Hub lists the same digest as the file's etag.
 class ContentDigest {
  public:
   explicit ContentDigest(const RepoFile& file);
-  ~ContentDigest();
-  ContentDigest(const ContentDigest&) = delete;
-  ContentDigest& operator=(const ContentDigest&) = delete;
 
-  /// From the start again.
+  /// Forgets what was added.
   void reset();
-  void add(std::string_view bytes);
-  /// Of all that was added: hexadecimal, in lower case. Ends the digest until the next reset.
-  std::string finish();
+  void add(std::string_view bytes) { digest_.add(bytes); }
+  /// The digest of all bytes added since the last reset: hexadecimal, in lower case. Call `reset` before adding more.
+  std::string finish() { return digest_.finish(); }
 
  private:
-  struct Context;
-  std::unique_ptr<Context> context_;
+  Digest digest_;
+  std::string prefix_;  // counts before the content
 };
 
 }  // namespace attention_plasticity

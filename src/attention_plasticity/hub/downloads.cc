@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the nearest folder above that exists.
+// Free bytes on the disk of `folder`, or of its nearest parent that exists.
 std::uintmax_t free_bytes(fs::path folder) {
   std::error_code unknown;
   while (!fs::exists(folder, unknown) && folder.has_parent_path() && folder != folder.parent_path()) {
@@ -72,7 +72,7 @@ Downloads::Downloads(const Snapshot& snapshot, std::vector<RepoFile> files, int 
   }
 }
 
-// False where the system allows no more threads; one is needed.
+// Returns false when the system allows no more threads. Throws when there is not even one.
 bool Downloads::start_thread() {
   try {
     threads_.emplace_back([this] { serve(); });

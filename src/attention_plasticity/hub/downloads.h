@@ -20,36 +20,37 @@ namespace attention_plasticity {
 class HubClient;
 
 struct DownloadProgress {
-  std::size_t files = 0;  ///< that are there
-  std::size_t all_files = 0;
-  std::uint64_t bytes = 0;
+  std::size_t files = 0;      ///< files that are complete
+  std::size_t all_files = 0;  ///< files to download
+  std::uint64_t bytes = 0;    ///< bytes on disk, of complete and partial files
   std::uint64_t all_bytes = 0;
-  std::uint64_t bytes_before = 0;  ///< of these, left by an earlier run: they say nothing of the rate
+  std::uint64_t bytes_before = 0;  ///< the part of `bytes` that an earlier run left; leave it out of the rate
 };
 
-/// How downloads tell what happens. Calls come from their threads, one at a time.
+/// Gets the events of downloads. Called by the threads of the downloads, one call at a time.
 struct DownloadObserver {
-  std::function<void(const RepoFile&, const DownloadProgress&)> arrived;
-  std::function<void(const std::string&)> note;  ///< one line for the user
+  std::function<void(const RepoFile&, const DownloadProgress&)> arrived;  ///< a file is complete
+  std::function<void(const std::string&)> note;                           ///< one line for the user
 };
 
 /// Throws Error(output) when the files do not fit on the disk of the cache.
 void check_disk_space(const Snapshot& snapshot, const std::vector<RepoFile>& files);
 
-/// Files on their way into the cache, in their order, several at once, on threads of its own. The first failure ends
-/// them all; partial files stay.
+/// Downloads files into the cache on threads of its own: starts them in the given order, `workers` of them at a time.
+/// The first failure ends all downloads; partial files stay for the next run.
 class Downloads {
  public:
   Downloads(const Snapshot& snapshot, std::vector<RepoFile> files, int workers, DownloadObserver observer,
             const std::stop_token& stop);
-  /// Gives up what has not arrived.
+  /// Stops the downloads in flight.
   ~Downloads();
   Downloads(const Downloads&) = delete;
   Downloads& operator=(const Downloads&) = delete;
 
-  /// Until the file is there; at once for one that was not missing. Throws what ended the downloads, or Stopped.
+  /// Waits for a file. Returns at once for a file that is not among `files`. Throws the failure that ended the
+  /// downloads, or Stopped.
   void wait_for(const std::string& path);
-  /// Until all are there or `time` has passed: whether they are. Throws likewise.
+  /// Waits for all files, at most for `time`. Returns whether all are complete. Throws as wait_for does.
   bool wait_for_all(std::chrono::milliseconds time);
   DownloadProgress progress() const;
 
@@ -65,14 +66,14 @@ class Downloads {
   std::stop_source giving_up_;
   std::stop_callback<std::function<void()>> on_stop_;
 
-  mutable std::mutex mutex_;  // of all below, and of observer_
+  mutable std::mutex mutex_;  // guards observer_ and the members below, except threads_
   std::condition_variable changed_;
   std::set<std::string> absent_;
   std::size_t next_ = 0;
   DownloadProgress progress_;
   std::exception_ptr failure_;
 
-  std::vector<std::jthread> threads_;  // last: they use all of the above
+  std::vector<std::jthread> threads_;  // the last member: the threads use all others
 };
 
 }  // namespace attention_plasticity

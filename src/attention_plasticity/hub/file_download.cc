@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr int most_wrong_digests = 3;
 
-// The blob as it grows: its bytes on disk and their digest, always of the same length.
+// The partial file of a blob and the digest of its bytes so far.
 class PartialBlob {
  public:
   PartialBlob(const fs::path& path, const RepoFile& file, const std::stop_token& stop)
@@ -31,7 +31,7 @@ class PartialBlob {
     descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor_ < 0) fail();
     try {
-      take_up(stop);
+      read_earlier_bytes(stop);
     } catch (...) {
       ::close(descriptor_);
       throw;
@@ -61,7 +61,7 @@ class PartialBlob {
     size_ = 0;
   }
 
-  // Asked once of what is whole: then it is moved or cleared.
+  // To be called once, on a whole blob: it ends the digest.
   bool is_right() { return digest_.finish() == file_.etag; }
 
   void move_to(const fs::path& blob) const {
@@ -77,15 +77,15 @@ class PartialBlob {
     const std::string message = std::generic_category().message(reason);
     if (reason == ENOSPC || reason == EDQUOT) {
       throw Error(ErrorKind::output,
-                  fmt::format("{}: {} of {} bytes of {} have arrived and stay; make room and run again", message, size_,
-                              file_.size, file_.path),
+                  fmt::format("{}: {} of {} bytes of {} are kept; make room and run again", message, size_, file_.size,
+                              file_.path),
                   path_.string());
     }
     throw Error(ErrorKind::output, message, path_.string());
   }
 
-  // What an earlier run left. More than the whole is none of ours.
-  void take_up(const std::stop_token& stop) {
+  // Hashes the bytes that an earlier run left. A partial file that is longer than the file is discarded.
+  void read_earlier_bytes(const std::stop_token& stop) {
     struct stat status{};
     if (::fstat(descriptor_, &status) != 0) fail();
     if (static_cast<std::uint64_t>(status.st_size) > file_.size) {
@@ -111,7 +111,7 @@ class PartialBlob {
   std::uint64_t size_ = 0;
 };
 
-// Receives the body of one attempt.
+// Writes the body of one attempt to the blob.
 class Arrival {
  public:
   Arrival(PartialBlob& blob, const RepoFile& file, const FileObserver& observer)
@@ -128,14 +128,15 @@ class Arrival {
   }
 
  private:
-  // The bytes that follow must be those that the blob lacks.
+  // Checks by the headers that the body continues the blob, or restarts the blob.
   void begin(const HttpResponse& head) {
     std::uint64_t first = 0;
     std::optional<std::uint64_t> total;
     if (head.status == 206) {
       const auto header = head.headers.find("Content-Range");
       const auto range = header ? parse_content_range(*header) : std::nullopt;
-      if (!range) throw ConnectionFailure("a part of the file arrived without word of which", false);
+      if (!range)
+        throw ConnectionFailure("a part of the file arrived without a Content-Range that says which part", false);
       first = range->first;
       total = range->total;
     } else if (const auto length = head.headers.find("Content-Length")) {
@@ -143,14 +144,15 @@ class Arrival {
     }
     if (const auto type = head.headers.find("Content-Type");
         type && type->starts_with("text/html") && total != file_.size) {
-      throw ConnectionFailure("a web page arrived in place of the file: a proxy's, or a page to log in?", false);
+      throw ConnectionFailure("a web page arrived in place of the file; a proxy or a login page may have sent it",
+                              false);
     }
     if (total && *total > file_.size) {
       throw ConnectionFailure(fmt::format("a file of {} bytes arrived in place of {}", *total, file_.size), false);
     }
     if (first == blob_.size()) return;
-    if (first != 0) throw ConnectionFailure("another part of the file arrived than was asked for", false);
-    // The server knows no ranges: all of it comes again.
+    if (first != 0) throw ConnectionFailure("the server sent another part of the file than was requested", false);
+    // The server does not support ranges and sends the whole file again.
     observer_.arrived(-static_cast<std::int64_t>(blob_.size()));
     blob_.clear();
   }
@@ -183,11 +185,12 @@ void fetch(HubClient& client, const std::string& commit, const RepoFile& file, P
       observer.arrived(-static_cast<std::int64_t>(blob.size()));
       blob.clear();
       if (++wrong_digests == most_wrong_digests) {
-        throw Error(ErrorKind::network,
-                    fmt::format("its checksum stays wrong, {} times over: what arrives is not what the Hub lists; try "
-                                "again later, or look for a proxy that changes files",
-                                wrong_digests),
-                    file.path);
+        throw Error(
+            ErrorKind::network,
+            fmt::format("its checksum was wrong {} times: the bytes that arrive are not those that the Hub lists; "
+                        "try again later, or look for a proxy that changes files",
+                        wrong_digests),
+            file.path);
       }
       failed.reason = "its checksum is wrong";
     } else if (failed.reason.empty()) {
@@ -196,9 +199,10 @@ void fetch(HubClient& client, const std::string& commit, const RepoFile& file, P
     observer.note(fmt::format("{}: {}; trying again", file.path, failed.reason));
     if (!patience.wait(failed, stop)) {
       if (failed.verdict) throw Error(*failed.verdict);
-      throw Error(ErrorKind::network,
-                  fmt::format("could not be fetched: {}; what has arrived is kept, run again to go on", failed.reason),
-                  file.path);
+      throw Error(
+          ErrorKind::network,
+          fmt::format("could not be fetched: {}; the bytes that arrived are kept, run again to resume", failed.reason),
+          file.path);
     }
   }
 }
@@ -208,7 +212,7 @@ void fetch(HubClient& client, const std::string& commit, const RepoFile& file, P
 void download_file(HubClient& client, const HubCache& cache, const std::string& commit, const RepoFile& file,
                    const FileObserver& observer, const std::stop_token& stop) {
   const FileLock lock(cache.lock_file(file.etag), stop);
-  // Another program, or another file of the same content, may have been faster while we waited.
+  // Another program, or a file with the same content, may have brought the blob while we waited for the lock.
   const bool is_new = !cache.holds_file(commit, file.path) && !cache.holds_blob(file.etag);
   if (is_new) {
     PartialBlob blob(cache.partial_blob(file.etag), file, stop);

@@ -11,15 +11,15 @@
 
 namespace attention_plasticity {
 
-/// How a download tells what happens; calls come from its thread.
+/// Gets the events of one download, on the thread of the download.
 struct FileObserver {
-  std::function<void(std::int64_t bytes)> arrived;  ///< fewer than none when what had arrived is fetched again
-  std::function<void(const std::string&)> note;     ///< one line for the user: an attempt failed, and what follows
+  std::function<void(std::int64_t bytes)> arrived;  ///< Negative when a restart discards bytes.
+  std::function<void(const std::string&)> note;     ///< one line for the user about an attempt that failed
 };
 
-/// Brings one file of a commit into the cache, unless it is there. What arrives goes to a partial file that a later
-/// call, or a later run, goes on with; the content's digest is checked before it counts. Throws Error(network) when
-/// attempts do not help or the digest stays wrong, Error(output) when the disk is full, and Stopped.
+/// Downloads one file of a commit into the cache, unless the cache has it. Bytes go to a partial file, which a later
+/// call or a later run resumes. The file appears in the cache only after its digest was checked. Throws Error(network)
+/// when no attempt is left or the digest is wrong repeatedly, Error(output) when the disk is full, and Stopped.
 void download_file(HubClient& client, const HubCache& cache, const std::string& commit, const RepoFile& file,
                    const FileObserver& observer, const std::stop_token& stop);
 

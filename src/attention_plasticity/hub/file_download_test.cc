@@ -4,11 +4,9 @@
 
 #include <chrono>
 #include <fstream>
-#include <iterator>
 
-#include "attention_plasticity/base/temporary_folder_testing.h"
-#include "attention_plasticity/hub/content_digest.h"
-#include "attention_plasticity/hub/loopback_hub_testing.h"
+#include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/hub/hub_fixture_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -17,11 +15,6 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-std::string bytes_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 std::string random_bytes(std::size_t size) {
   std::string bytes(size, '\0');
   std::uint32_t state = 1;
@@ -29,17 +22,14 @@ std::string random_bytes(std::size_t size) {
   return bytes;
 }
 
-const HubRequestPattern storage{HubHost::storage, "", ""};
 const HubRequestPattern resolving{HubHost::api, "/resolve/", ""};
 
-// A Hub that has one large and one small file, and a cache to bring them to.
-class Download : public ::testing::Test {
+// A Hub that has one large and one small file.
+class Download : public HubTest {
  protected:
   Download() {
     hub_.add_file("org/name", "main", "l00h00q/data.parquet", content_, true);
     hub_.add_file("org/name", "main", "config.json", small_content_, false);
-    settings_.endpoint = hub_.endpoint();
-    settings_.cache = folder_.path();
     settings_.answer_timeout = seconds(5);
     settings_.stall_timeout = seconds(1);
     settings_.attempts = 4;
@@ -70,35 +60,31 @@ class Download : public ::testing::Test {
   HubCache cache() const { return {settings_.cache, "org/name", settings_.use_symlinks}; }
   RepoFile large() const { return {"l00h00q/data.parquet", content_.size(), file_etag(content_, true), true}; }
   RepoFile small() const { return {"config.json", small_content_.size(), file_etag(small_content_, false), false}; }
-  std::string fetched(const RepoFile& file) const { return bytes_of(cache().file(commit_, file.path)); }
+  std::string fetched(const RepoFile& file) const { return read_text_file(cache().file(commit_, file.path)); }
   std::uint64_t partial_size() const {
     std::error_code missing;
     const auto size = fs::file_size(cache().partial_blob(large().etag), missing);
     return missing ? 0 : size;
   }
-  // Bytes of the large file that left the storage.
+  // Bytes of bodies that the storage sent.
   std::size_t sent() const {
     std::size_t bytes = 0;
-    for (const HubRequest& request : hub_.requests(storage)) bytes += request.body_bytes;
+    for (const HubRequest& request : hub_.requests(of_storage)) bytes += request.body_bytes;
     return bytes;
   }
 
   const std::string content_ = random_bytes(300'000);
   const std::string small_content_ = "{\"num_hidden_layers\": 2}\n";
-  TemporaryFolder folder_;
-  LoopbackHub hub_;
-  HubSettings settings_;
   std::string commit_;
   std::stop_source stop_;
   std::vector<milliseconds> pauses_;
-  std::vector<std::string> notes_;
   std::int64_t arrived_ = 0;
 };
 
 TEST_F(Download, BringsALargeFileByWayOfTheStorage) {
   download(large());
   EXPECT_EQ(fetched(large()), content_);
-  EXPECT_EQ(bytes_of(cache().blob(large().etag)), content_);
+  EXPECT_EQ(read_text_file(cache().blob(large().etag)), content_);
   EXPECT_EQ(hub_.requests().size(), 2U);
   EXPECT_EQ(arrived_, static_cast<std::int64_t>(content_.size()));
   EXPECT_EQ(partial_size(), 0U);
@@ -108,7 +94,7 @@ TEST_F(Download, BringsALargeFileByWayOfTheStorage) {
 TEST_F(Download, BringsASmallFileByWayOfARelativeRedirect) {
   download(small());
   EXPECT_EQ(fetched(small()), small_content_);
-  EXPECT_TRUE(hub_.requests(storage).empty());
+  EXPECT_TRUE(hub_.requests(of_storage).empty());
 }
 
 TEST_F(Download, AsksForNothingThatIsThere) {
@@ -145,7 +131,7 @@ TEST_F(Download, SendsTheTokenToTheEndpointOnly) {
   for (const HubRequest& request : hub_.requests()) {
     EXPECT_EQ(request.headers.contains("authorization"), request.host == HubHost::api) << request.target;
   }
-  EXPECT_EQ(hub_.requests(storage).size(), 1U);
+  EXPECT_EQ(hub_.requests(of_storage).size(), 1U);
 }
 
 TEST_F(Download, SendsNoTokenWhereARedirectOfTheApiLeads) {
@@ -153,32 +139,32 @@ TEST_F(Download, SendsNoTokenWhereARedirectOfTheApiLeads) {
   hub_.accept_token("hf_secret");
   hub_.inject(resolving, redirect_to(hub_.storage_origin() + "/elsewhere"), 100);
   EXPECT_EQ(failure(large()).kind(), ErrorKind::network);
-  ASSERT_FALSE(hub_.requests(storage).empty());
-  for (const HubRequest& request : hub_.requests(storage)) {
+  ASSERT_FALSE(hub_.requests(of_storage).empty());
+  for (const HubRequest& request : hub_.requests(of_storage)) {
     EXPECT_FALSE(request.headers.contains("authorization"));
   }
 }
 
 TEST_F(Download, GoesOnWhereADroppedConnectionEnded) {
-  hub_.inject(storage, drop_after(100'000), 2);
+  hub_.inject(of_storage, drop_after(100'000), 2);
   download(large());
   EXPECT_EQ(fetched(large()), content_);
   EXPECT_EQ(sent(), content_.size()) << "no byte is fetched twice";
   EXPECT_EQ(arrived_, static_cast<std::int64_t>(content_.size()));
   EXPECT_EQ(notes_.size(), 2U);
-  EXPECT_EQ(hub_.requests(storage).at(1).headers.at("range"), "bytes=100000-");
+  EXPECT_EQ(hub_.requests(of_storage).at(1).headers.at("range"), "bytes=100000-");
 }
 
 TEST_F(Download, GoesOnAfterAResetAndATruncatedAnswer) {
-  hub_.inject(storage, truncate_to(100'000));
-  hub_.inject(storage, reset_after(50'000));
+  hub_.inject(of_storage, truncate_to(100'000));
+  hub_.inject(of_storage, reset_after(50'000));
   download(large());
   EXPECT_EQ(fetched(large()), content_);
 }
 
 TEST_F(Download, GoesOnInALaterRun) {
-  hub_.inject(storage, drop_after(70'000));
-  hub_.inject(storage, refuse_with(503), 100);
+  hub_.inject(of_storage, drop_after(70'000));
+  hub_.inject(of_storage, refuse_with(503), 100);
   EXPECT_EQ(failure(large()).kind(), ErrorKind::network);
   EXPECT_EQ(partial_size(), 70'000U);
   hub_.reset();
@@ -190,7 +176,7 @@ TEST_F(Download, GoesOnInALaterRun) {
 }
 
 TEST_F(Download, ProgressRenewsItsPatience) {
-  hub_.inject(storage, drop_after(20'000), 14);
+  hub_.inject(of_storage, drop_after(20'000), 14);
   download(large());
   EXPECT_EQ(fetched(large()), content_);
   EXPECT_EQ(pauses_.size(), 14U);
@@ -198,36 +184,37 @@ TEST_F(Download, ProgressRenewsItsPatience) {
 }
 
 TEST_F(Download, EndsWhereTheServerKnowsNoRangesAndDropsAlways) {
-  hub_.inject(storage, {ignore_range().change_request, drop_after(20'000).change_answer}, 1000);
+  hub_.inject(of_storage, {ignore_range().change_request, drop_after(20'000).change_answer}, 1000);
   EXPECT_EQ(failure(large()).kind(), ErrorKind::network);
-  EXPECT_LE(hub_.requests(storage).size(), 6U);
+  EXPECT_LE(hub_.requests(of_storage).size(), 6U);
 }
 
 TEST_F(Download, BeginsAnewWhereTheServerKnowsNoRanges) {
-  hub_.inject(storage, drop_after(100'000));
-  hub_.inject(storage, ignore_range());
+  hub_.inject(of_storage, drop_after(100'000));
+  hub_.inject(of_storage, ignore_range());
   download(large());
   EXPECT_EQ(fetched(large()), content_);
   EXPECT_EQ(arrived_, static_cast<std::int64_t>(content_.size())) << "what came twice counts once";
 }
 
 TEST_F(Download, TakesNoOtherPartThanItAskedFor) {
-  for (const auto& [range, reason] : {std::pair("bytes 50000-249999/300000", "another part of the file arrived"),
-                                      std::pair("nonsense", "without word of which")}) {
+  for (const auto& [range, reason] :
+       {std::pair("bytes 50000-249999/300000", "another part of the file than was requested"),
+        std::pair("nonsense", "without a Content-Range")}) {
     notes_.clear();
     fs::remove_all(settings_.cache / "datasets--org--name");
-    hub_.inject(storage, drop_after(100'000));
-    hub_.inject(storage, with_header("Content-Range", range));
+    hub_.inject(of_storage, drop_after(100'000));
+    hub_.inject(of_storage, with_header("Content-Range", range));
     download(large());
     EXPECT_EQ(fetched(large()), content_);
     ASSERT_EQ(notes_.size(), 2U) << range;
     EXPECT_NE(notes_[1].find(reason), std::string::npos) << notes_[1];
-    EXPECT_EQ(hub_.requests(storage).back().headers.at("range"), "bytes=100000-") << "what had arrived stays";
+    EXPECT_EQ(hub_.requests(of_storage).back().headers.at("range"), "bytes=100000-") << "what had arrived stays";
   }
 }
 
 TEST_F(Download, TakesNothingOfALongerFile) {
-  hub_.inject(storage, with_body(content_ + "and more"), 100);
+  hub_.inject(of_storage, with_body(content_ + "and more"), 100);
   const Error error = failure(large());
   EXPECT_EQ(error.kind(), ErrorKind::network);
   EXPECT_NE(std::string(error.what()).find("a file of 300008 bytes arrived in place of 300000"), std::string::npos)
@@ -236,10 +223,10 @@ TEST_F(Download, TakesNothingOfALongerFile) {
 }
 
 TEST_F(Download, EndsAnAnswerThatGoesOnBeyondTheFile) {
-  hub_.inject(storage, {{}, [](LoopbackAnswer& answer) {
-                          answer.body += "and more";
-                          answer.chunked = true;  // so that no header tells
-                        }});
+  hub_.inject(of_storage, {{}, [](LoopbackAnswer& answer) {
+                             answer.body += "and more";
+                             answer.chunked = true;  // without a Content-Length
+                           }});
   download(large());
   EXPECT_EQ(fetched(large()), content_);
   ASSERT_EQ(notes_.size(), 1U);
@@ -247,7 +234,7 @@ TEST_F(Download, EndsAnAnswerThatGoesOnBeyondTheFile) {
 }
 
 TEST_F(Download, FetchesAgainWhatHasAWrongChecksum) {
-  hub_.inject(storage, flip_byte(123'456));
+  hub_.inject(of_storage, flip_byte(123'456));
   download(large());
   EXPECT_EQ(fetched(large()), content_);
   EXPECT_EQ(arrived_, static_cast<std::int64_t>(content_.size())) << "what was wrong does not count";
@@ -256,10 +243,10 @@ TEST_F(Download, FetchesAgainWhatHasAWrongChecksum) {
 }
 
 TEST_F(Download, RefusesAChecksumThatStaysWrong) {
-  hub_.inject(storage, flip_byte(123'456), 100);
+  hub_.inject(of_storage, flip_byte(123'456), 100);
   const Error error = failure(large());
   EXPECT_EQ(error.kind(), ErrorKind::network);
-  EXPECT_NE(std::string(error.what()).find("checksum stays wrong"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find("checksum was wrong 3 times"), std::string::npos) << error.what();
   EXPECT_EQ(error.file(), large().path);
   EXPECT_FALSE(cache().holds_blob(large().etag));
   EXPECT_FALSE(cache().holds_file(commit_, large().path));
@@ -305,7 +292,7 @@ TEST_F(Download, WaitsAsLongAsTheServerAsks) {
 TEST_F(Download, WaitsTwiceAsLongEachTime) {
   hub_.inject(resolving, refuse_with(500));
   hub_.inject(resolving, refuse_with(408));
-  hub_.inject(storage, refuse_with(502));
+  hub_.inject(of_storage, refuse_with(502));
   download(large());
   EXPECT_EQ(pauses_,
             (std::vector<milliseconds>{settings_.first_pause, 2 * settings_.first_pause, 4 * settings_.first_pause}));
@@ -326,20 +313,20 @@ TEST_F(Download, DoesNotWaitForHours) {
 }
 
 TEST_F(Download, AsksForANewAddressWhenTheOldOneHasExpired) {
-  hub_.inject(storage, refuse_with(403));
+  hub_.inject(of_storage, refuse_with(403));
   download(large());
   EXPECT_EQ(fetched(large()), content_);
   EXPECT_EQ(hub_.requests(resolving).size(), 2U);
 }
 
 TEST_F(Download, GoesOnAfterAStall) {
-  hub_.inject(storage, stall_after(100'000));
+  hub_.inject(of_storage, stall_after(100'000));
   download(large());
   EXPECT_EQ(fetched(large()), content_);
 }
 
 TEST_F(Download, KnowsAWebPageFromAFile) {
-  hub_.inject(storage, html_page(), 100);
+  hub_.inject(of_storage, html_page(), 100);
   const Error error = failure(large());
   EXPECT_EQ(error.kind(), ErrorKind::network);
   EXPECT_NE(std::string(error.what()).find("web page"), std::string::npos) << error.what();
@@ -347,7 +334,7 @@ TEST_F(Download, KnowsAWebPageFromAFile) {
 }
 
 TEST_F(Download, TakesAWebPageThatPassesByForWhatItIs) {
-  hub_.inject(storage, html_page());
+  hub_.inject(of_storage, html_page());
   download(large());
   EXPECT_EQ(fetched(large()), content_);
 }
@@ -367,14 +354,14 @@ TEST_F(Download, EndsAtARedirectLoop) {
   hub_.inject(resolving, redirect_to("/datasets/org/name/resolve/main/l00h00q/data.parquet"), 1000);
   const Error error = failure(large());
   EXPECT_EQ(error.kind(), ErrorKind::network);
-  EXPECT_NE(std::string(error.what()).find("without end"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find("redirects more than 10 times"), std::string::npos) << error.what();
 }
 
 TEST_F(Download, NeverShowsATokenOrASignature) {
   settings_.token = "hf_secret";
   hub_.accept_token("hf_secret");
-  hub_.inject(storage, drop_after(1000));
-  hub_.inject(storage, refuse_with(403), 100);
+  hub_.inject(of_storage, drop_after(1000));
+  hub_.inject(of_storage, refuse_with(403), 100);
   notes_.emplace_back(failure(large()).what());
   settings_.endpoint = "http://127.0.0.1:1";
   notes_.emplace_back(failure(large()).what());
@@ -422,7 +409,7 @@ TEST_F(Download, OfNothingIsAnEmptyFile) {
 }
 
 TEST_F(Download, IsNotTriedAgainWhenThatCannotHelp) {
-  // Without the file that says which certificates to trust, none is.
+  // The file of trusted certificates does not exist, so that no server is trusted.
   settings_.endpoint = "https" + hub_.endpoint().substr(std::string("http").size());
   settings_.ca_file = (folder_ / "none.pem").string();
   EXPECT_EQ(failure(large()).kind(), ErrorKind::network);

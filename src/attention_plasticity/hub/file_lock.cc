@@ -17,7 +17,7 @@ namespace attention_plasticity {
 namespace {
 
 constexpr auto between_attempts = std::chrono::milliseconds(50);
-constexpr mode_t shared_with_group = 0664;  // so that users of one cache can wait for each other
+constexpr mode_t shared_with_group = 0664;  // users who share a cache wait for each other
 
 int open_lock_file(const std::filesystem::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, shared_with_group);
@@ -28,7 +28,7 @@ int open_lock_file(const std::filesystem::path& file) {
   return descriptor;
 }
 
-// Another program may have removed the file between our opening and locking it.
+// False when another program removed the file after we opened it and before we locked it.
 bool is_still_there(int descriptor, const std::filesystem::path& file) {
   struct stat held{};
   struct stat named{};

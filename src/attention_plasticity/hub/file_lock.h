@@ -5,11 +5,12 @@
 
 namespace attention_plasticity {
 
-/// Holds a lock file, as other programs that share the cache do (flock), until it goes. The file stays: removing it
-/// would let two programs hold two files of one name. Where the file system has no such locks, nothing is held.
+/// Holds a lock file with flock, as the Python client does, until it is destroyed. The file itself stays: if it were
+/// removed, two programs could hold locks on two files of the same name. Holds nothing where the file system has no
+/// locks.
 class FileLock {
  public:
-  /// Waits for it. Throws Stopped after a stop request, Error(output) when the file cannot be made.
+  /// Waits for the lock. Throws Stopped after a stop request, Error(output) when the file cannot be created.
   FileLock(const std::filesystem::path& file, const std::stop_token& stop);
   ~FileLock();
   FileLock(const FileLock&) = delete;

@@ -14,19 +14,19 @@ namespace {
 
 constexpr int between_looks_ms = 100;
 
-// What the callbacks of one transfer share.
+// The data of one transfer, shared by its callbacks.
 struct Transfer {
   CURL* easy;
   const BodySink& body;
   HttpResponse response;
-  std::exception_ptr failure;  // no exception may pass through C
+  std::exception_ptr failure;  // of a callback: exceptions must not pass through C code
 };
 
 std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   const std::string_view line(bytes, size * count);
   try {
-    // A new status line: what came before was an interim answer.
+    // A second status line follows an interim answer (1xx), whose headers do not count.
     if (line.starts_with("HTTP/")) transfer.response.headers.clear();
     transfer.response.headers.add_line(line);
     return line.size();
@@ -36,7 +36,7 @@ std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* us
   }
 }
 
-// Known once the headers are.
+// Known once the headers have arrived.
 int status_of(CURL* easy) {
   long status = 0;
   curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
@@ -78,7 +78,7 @@ HeaderList header_list(const HttpRequest& request) {
   const auto add = [&](const std::string& line) {
     curl_slist* const longer = curl_slist_append(list.get(), line.c_str());
     if (longer == nullptr) throw std::bad_alloc();
-    // The first line stays the head of the list.
+    // Appending to a list keeps its head.
     if (!list) list.reset(longer);
   };
   if (!request.token.empty()) add(fmt::format("Authorization: Bearer {}", request.token));
@@ -120,7 +120,7 @@ struct HttpConnection::Handle {
 
   std::string reason_of(CURLcode code) const { return reason[0] != '\0' ? reason.data() : curl_easy_strerror(code); }
 
-  // As curl_easy_perform does, but looks for a stop request while nothing arrives. Throws Stopped.
+  // Like curl_easy_perform, but throws Stopped after a stop request, also while nothing arrives.
   CURLcode perform(const std::stop_token& stop) {
     curl_multi_add_handle(multi.get(), easy.get());
     CURLMcode failed = CURLM_OK;

@@ -15,11 +15,11 @@
 
 namespace attention_plasticity {
 
-/// The work was given up because a stop was requested.
+/// Thrown when work ends because of a stop request.
 struct Stopped : std::exception {};
 
-/// No answer, or not all of it. Another attempt may go better, unless `is_lasting`: a certificate that is not trusted,
-/// a host that does not exist.
+/// The answer did not arrive, or not completely. Another attempt may succeed, unless `is_lasting`: a certificate that
+/// is not trusted, an address that is malformed.
 class ConnectionFailure : public std::runtime_error {
  public:
   ConnectionFailure(const std::string& reason, bool lasting) : std::runtime_error(reason), lasting_(lasting) {}
@@ -31,9 +31,9 @@ class ConnectionFailure : public std::runtime_error {
 
 struct HttpRequest {
   std::string url;
-  std::string token;  ///< sent as it is; empty: none. Whose host that is, is the caller's to know.
-  std::optional<std::uint64_t> first_byte;  ///< the body from there on; the server may send all of it nevertheless
-  std::chrono::seconds stall_timeout{10};   ///< without a byte
+  std::string token;                        ///< sent to the host of `url`; empty: none. The caller must check the host.
+  std::optional<std::uint64_t> first_byte;  ///< ask for the body from this byte on; the server may send all of it
+  std::chrono::seconds stall_timeout{10};   ///< longest time without a byte
 };
 
 struct HttpResponse {
@@ -41,10 +41,11 @@ struct HttpResponse {
   HttpHeaders headers;
 };
 
-/// Takes the body piece by piece, with the head of its response. What it throws ends the transfer and comes out of get.
+/// Gets the body piece by piece, with the status and headers of its response. An exception ends the transfer and leaves
+/// `get`.
 using BodySink = std::function<void(const HttpResponse& head, std::string_view bytes)>;
 
-/// One request at a time; connections stay open for the next. Redirects are answers like others.
+/// Sends one request at a time and keeps connections open for the next. Does not follow redirects.
 class HttpConnection {
  public:
   explicit HttpConnection(const HubSettings& settings);
@@ -52,7 +53,7 @@ class HttpConnection {
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  /// Throws ConnectionFailure when the answer does not arrive whole, Stopped after a stop request.
+  /// Throws ConnectionFailure when the answer does not arrive completely, Stopped after a stop request.
   HttpResponse get(const HttpRequest& request, const BodySink& body, const std::stop_token& stop);
 
  private:

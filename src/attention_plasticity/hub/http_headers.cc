@@ -1,8 +1,10 @@
 #include "attention_plasticity/hub/http_headers.h"
 
+#include <curl/curl.h>
+
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <ctime>
 #include <limits>
 #include <utility>
 
@@ -17,14 +19,14 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// The characters of names (RFC 9110, section 5.6.2).
+// Characters that names may hold (RFC 9110, section 5.6.2).
 bool is_token_character(char c) {
   return is_digit(c) || is_letter(c) || (c != '\0' && std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string::npos);
 }
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// Digits only. Beyond 2^64 the number is the largest there is, so that the caller can tell.
+// A number of digits only. From 2^64 on `value` is the largest 64-bit number and `is_exact` is false.
 struct Digits {
   std::uint64_t value = 0;
   bool is_exact = true;
@@ -46,8 +48,8 @@ seconds clamped_wait(std::uint64_t wait) {
   return seconds{std::min(wait, static_cast<std::uint64_t>(longest_asked_wait.count()))};
 }
 
-// Reads the grammar that Link and RateLimit share: `;name=value` lists, values plain or quoted. Each step takes what it
-// names off the front, after blanks; false or none leaves the text as it was.
+// Reads what Link and RateLimit have in common: lists of `;name=value` with plain or quoted values. Each function takes
+// its item off the front of the text, after blanks. When it returns false or nothing, it takes only the blanks.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view text) : rest_(text) {}
@@ -64,7 +66,7 @@ class FieldReader {
     return true;
   }
 
-  // What stands before `end`, which is taken too.
+  // The text before `end`. Takes `end` too.
   std::optional<std::string_view> take_until(char end) {
     const std::size_t size = rest_.find(end);
     if (size == std::string_view::npos) return std::nullopt;
@@ -75,7 +77,7 @@ class FieldReader {
 
   std::optional<std::string> take_name() { return take_run(is_token_character); }
 
-  // Plain or quoted. Plain ones hold more than names do: `text/html`, or bytes as `:YQ==:`.
+  // A plain or quoted value. Plain values may hold more characters than names: `text/html`, or bytes as `:YQ==:`.
   std::optional<std::string> take_value() {
     skip_blanks();
     if (rest_.empty() || rest_.front() != '"') {
@@ -95,7 +97,7 @@ class FieldReader {
   }
 
  private:
-  // The characters from here on that are of a kind; none when there are none.
+  // The longest run of characters that `is_of_kind` accepts. Nothing when it is empty.
   template <typename Kind>
   std::optional<std::string> take_run(Kind is_of_kind) {
     skip_blanks();
@@ -110,7 +112,7 @@ class FieldReader {
   std::string_view rest_;
 };
 
-// `;a=1;b="x";c`, by name in lower case; the first of equal names counts. None when malformed.
+// Parameters such as `;a=1;b="x";c` by name in lower case. Of equal names the first counts. Nothing when malformed.
 std::optional<std::map<std::string, std::string>> take_parameters(FieldReader& reader) {
   std::map<std::string, std::string> parameters;
   while (reader.take(';')) {
@@ -127,7 +129,7 @@ std::optional<std::map<std::string, std::string>> take_parameters(FieldReader& r
   return parameters;
 }
 
-// rel holds one or several relations with blanks between them.
+// A rel parameter holds one or several relations, separated by blanks.
 bool names_next(std::string_view relations) {
   const std::string lower = lower_case(relations);
   for (std::size_t begin = 0; begin < lower.size();) {
@@ -138,55 +140,17 @@ bool names_next(std::string_view relations) {
   return false;
 }
 
-// The number in `digits` characters from `offset` on; the text is long enough.
-std::optional<unsigned> number_at(std::string_view text, std::size_t offset, std::size_t digits) {
-  const auto number = exact_number(text.substr(offset, digits));
-  return number ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;
-}
-
-// Which of the names, of three letters each, stands at `offset`.
-template <std::size_t count>
-std::optional<unsigned> name_at(std::string_view text, std::size_t offset,
-                                const std::array<std::string_view, count>& names) {
-  const auto found = std::ranges::find(names, text.substr(offset, 3));
-  return found == names.end() ? std::nullopt : std::optional(static_cast<unsigned>(found - names.begin()));
-}
-
-// `Wed, 21 Oct 2015 07:28:00 GMT` (RFC 9110, section 5.6.7); its obsolete forms are not read.
-std::optional<std::chrono::sys_seconds> parse_date(std::string_view text) {
-  using std::string_view_literals::operator""sv;
-  static constexpr std::array weekdays{"Mon"sv, "Tue"sv, "Wed"sv, "Thu"sv, "Fri"sv, "Sat"sv, "Sun"sv};
-  static constexpr std::array months{"Jan"sv, "Feb"sv, "Mar"sv, "Apr"sv, "May"sv, "Jun"sv,
-                                     "Jul"sv, "Aug"sv, "Sep"sv, "Oct"sv, "Nov"sv, "Dec"sv};
-  constexpr std::string_view shape = "???, ?? ??? ???? ??:??:?? GMT";
-  const auto fits = [](char given, char expected) { return expected == '?' || given == expected; };
-  if (!std::equal(text.begin(), text.end(), shape.begin(), shape.end(), fits)) return std::nullopt;
-  if (!name_at(text, 0, weekdays)) return std::nullopt;
-  const auto day = number_at(text, 5, 2);
-  const auto month = name_at(text, 8, months);
-  const auto year = number_at(text, 12, 4);
-  const auto hour = number_at(text, 17, 2);
-  const auto minute = number_at(text, 20, 2);
-  const auto second = number_at(text, 23, 2);
-  if (!day || !month || !year || !hour || !minute || !second) return std::nullopt;
-  if (*hour > 23 || *minute > 59 || *second > 60) return std::nullopt;  // 60: a leap second
-  const std::chrono::year_month_day date{std::chrono::year{static_cast<int>(*year)}, std::chrono::month{*month + 1},
-                                         std::chrono::day{*day}};
-  if (!date.ok()) return std::nullopt;
-  return std::chrono::sys_days{date} + std::chrono::hours{*hour} + std::chrono::minutes{*minute} + seconds{*second};
-}
-
 std::optional<seconds> parse_retry_after(std::string_view header, std::chrono::system_clock::time_point now) {
   const std::string_view text = trimmed_text(header);
   if (const auto wait = parse_digits(text)) return clamped_wait(wait->value);
-  const auto date = parse_date(text);
-  if (!date) return std::nullopt;
-  // Whole seconds: in the clock's nanoseconds the year 9999 is beyond 64 bits.
-  const seconds wait = *date - std::chrono::floor<seconds>(now);
+  const std::time_t date = curl_getdate(std::string(text).c_str(), nullptr);
+  if (date == -1) return std::nullopt;
+  // Whole seconds: the year 9999 in the clock's nanoseconds does not fit into 64 bits.
+  const seconds wait = seconds{date} - std::chrono::floor<seconds>(now).time_since_epoch();
   return std::clamp(wait, seconds{0}, longest_asked_wait);
 }
 
-// `"api";r=0;t=55`, or several such items (draft-ietf-httpapi-ratelimit-headers-09, section 4).
+// A list of items such as `"api";r=0;t=55` (draft-ietf-httpapi-ratelimit-headers-09, section 4).
 std::optional<seconds> parse_rate_limit(std::string_view header) {
   FieldReader reader(header);
   std::optional<seconds> longest;

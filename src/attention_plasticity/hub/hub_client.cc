@@ -20,10 +20,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int most_redirects = 10;
-constexpr int most_unanswered = 3;  // a Hub that is busy says so; one that says nothing is not worth a long wait
-constexpr std::size_t largest_api_answer = 64U << 20U;
+constexpr int most_unanswered = 3;  // a busy Hub answers; a Hub that does not answer is given up early
 constexpr milliseconds longest_pause{30'000};
-constexpr seconds longest_wait_granted{600};  // the Hub counts requests over five minutes
+constexpr seconds longest_wait_granted{600};  // the Hub's rate limits reset after five minutes
 
 bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
@@ -51,18 +50,17 @@ FailedAttempt failed_status(const std::string& url, const HttpResponse& response
   throw Error(error);
 }
 
-// The file that an answer speaks of must be the one that was asked for.
+// The commit, digest and size in an answer must be those of the requested file.
 void check_identity(const HttpHeaders& headers, const std::string& commit, const RepoFile& file) {
   const auto refuse = [](const std::string& reason) { throw ConnectionFailure(reason, false); };
   if (const auto named = headers.find("X-Repo-Commit"); named && *named != commit) {
-    refuse(fmt::format("the Hub answers for commit {} in place of {}", shown_text(*named), commit));
+    refuse(fmt::format("the Hub sent commit {} in place of {}", shown_text(*named), commit));
   }
   if (const auto etag = headers.find("X-Linked-Etag"); etag && entity_tag(*etag) != file.etag) {
-    refuse(
-        fmt::format("the Hub answers with other content, {} in place of {}", shown_text(entity_tag(*etag)), file.etag));
+    refuse(fmt::format("the Hub sent other content, {} in place of {}", shown_text(entity_tag(*etag)), file.etag));
   }
   if (const auto size = headers.find("X-Linked-Size"); size && parse_size(*size) != file.size) {
-    refuse(fmt::format("the Hub answers with {} bytes in place of {}", shown_text(*size), file.size));
+    refuse(fmt::format("the Hub sent a file of {} bytes in place of {}", shown_text(*size), file.size));
   }
 }
 
@@ -71,7 +69,7 @@ void check_identity(const HttpHeaders& headers, const std::string& commit, const
 bool Patience::wait(const FailedAttempt& failed, const std::stop_token& stop) {
   if (--left_ <= 0 || failed.asked_wait > longest_wait_granted) return false;
   milliseconds pause = std::min(settings_.first_pause * (1U << std::min(pauses_, 10U)), longest_pause);
-  // A second more: the server's clock ticks in whole ones.
+  // One second more, because servers round the time down to whole seconds.
   if (failed.asked_wait) pause = *failed.asked_wait + seconds(1);
   ++pauses_;
   if (settings_.pause) {
@@ -92,7 +90,7 @@ HubClient::HubClient(const HubSettings& settings, std::string repo)
     : settings_(settings), repo_(std::move(repo)), connection_(settings) {}
 
 std::string HubClient::api_url(const std::string& rest) const {
-  return fmt::format("{}/api/datasets/{}/{}", settings_.endpoint, percent_encoded(repo_, Slashes::part_folders), rest);
+  return fmt::format("{}/api/datasets/{}/{}", settings_.endpoint, percent_encoded(repo_, Slashes::keep), rest);
 }
 
 HubQuestion HubClient::question(const std::string& revision, const std::string& file) const {
@@ -114,7 +112,7 @@ HubClient::Answer HubClient::get(std::string url, std::optional<std::uint64_t> f
     if (!is_redirect(response.status) || !location) return {std::move(response), std::move(url)};
     url = resolved_url(url, std::string(*location));
   }
-  throw Error(ErrorKind::network, fmt::format("{} redirects without end", url_host(url)));
+  throw Error(ErrorKind::network, fmt::format("{} redirects more than {} times", url_host(url), most_redirects));
 }
 
 std::string HubClient::api_answer(const std::string& url, const HubQuestion& question, int attempts,
@@ -125,8 +123,9 @@ std::string HubClient::api_answer(const std::string& url, const HubQuestion& que
     std::string body;
     FailedAttempt failed;
     const BodySink keep = [&](const HttpResponse&, std::string_view bytes) {
-      if (body.size() + bytes.size() > largest_api_answer) {
-        throw Error(ErrorKind::network, fmt::format("{} answers without end", url_host(url)));
+      if (body.size() + bytes.size() > longest_answer) {
+        throw Error(ErrorKind::network,
+                    fmt::format("the answer of {} is longer than {}", url_host(url), size_text(longest_answer)));
       }
       body += bytes;
     };
@@ -150,7 +149,7 @@ std::string HubClient::api_answer(const std::string& url, const HubQuestion& que
 
 RevisionInfo HubClient::revision(const std::string& revision, int attempts, const std::stop_token& stop) {
   HttpHeaders headers;
-  const std::string url = api_url(fmt::format("revision/{}", percent_encoded(revision, Slashes::encoded)));
+  const std::string url = api_url(fmt::format("revision/{}", percent_encoded(revision, Slashes::encode)));
   return parse_revision_info(api_answer(url, question(revision), attempts, headers, stop));
 }
 
@@ -169,8 +168,8 @@ std::vector<RepoFile> HubClient::files(const std::string& commit, const std::sto
     url = resolved_url(url, *next);
     if (!have_same_origin(url, settings_.endpoint)) break;
   }
-  throw Error(ErrorKind::network,
-              fmt::format("the listing of {} does not come to an end on {}", repo_, url_host(settings_.endpoint)));
+  throw Error(ErrorKind::network, fmt::format("the listing of {} on {} links to an earlier page or to another host",
+                                              repo_, url_host(settings_.endpoint)));
 }
 
 RepoRefs HubClient::refs(const std::stop_token& stop) {
@@ -182,8 +181,8 @@ std::optional<FailedAttempt> HubClient::try_file(const std::string& commit, cons
                                                  std::uint64_t first_byte, const BodySink& body,
                                                  const std::stop_token& stop) {
   const std::string url =
-      fmt::format("{}/datasets/{}/resolve/{}/{}", settings_.endpoint, percent_encoded(repo_, Slashes::part_folders),
-                  commit, percent_encoded(file.path, Slashes::part_folders));
+      fmt::format("{}/datasets/{}/resolve/{}/{}", settings_.endpoint, percent_encoded(repo_, Slashes::keep), commit,
+                  percent_encoded(file.path, Slashes::keep));
   const auto offset = first_byte > 0 ? std::optional(first_byte) : std::nullopt;
   try {
     const BodySink of_success = [&](const HttpResponse& head, std::string_view bytes) {
@@ -195,7 +194,7 @@ std::optional<FailedAttempt> HubClient::try_file(const std::string& commit, cons
     const int status = answer.response.status;
     if (status == 200 || status == 206) return std::nullopt;
     FailedAttempt failed = failed_status(answer.url, answer.response);
-    // An address of the storage is signed for a while only: the next attempt asks for a new one.
+    // Addresses of the storage expire. The next attempt asks the Hub for a new one.
     if (!have_same_origin(answer.url, settings_.endpoint)) return failed;
     failed.verdict = refusal_error(question(commit, file.path), status, answer.response.headers, Clock::now());
     if (!is_passing(status)) throw Error(*failed.verdict);

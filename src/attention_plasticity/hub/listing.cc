@@ -3,50 +3,44 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {
 namespace {
 
 using nlohmann::json;
 
-// Where the Hub cuts the list of files that comes with a revision: one of this length may be whole or not.
+// The Hub lists at most this number of files with a revision: a list of this length may be incomplete.
 constexpr std::size_t most_siblings = 50'000;
 
-// Far above any answer of the Hub. Parsed, text takes some twenty times its size, so that without a bound an answer
-// could fill the memory.
-constexpr std::size_t longest_answer = std::size_t{32} << 20;
-constexpr std::size_t deepest_nesting = 64;
-
-// Reads one kind of answer; messages call it by its name.
+// Reads one kind of answer, which messages call `name`.
 class AnswerReader {
  public:
   explicit AnswerReader(std::string_view name) : name_(name) {}
 
   [[noreturn]] void refuse(std::string_view why) const {
-    throw Error(
-        ErrorKind::network,
-        fmt::format("the Hub's {} cannot be used: {}; try again, and check HF_ENDPOINT if it stays", name_, why));
+    throw Error(ErrorKind::network,
+                fmt::format("the Hub's {} cannot be used: {}; try again, and check HF_ENDPOINT if that does not help",
+                            name_, why));
   }
 
   json parse(std::string_view text) const {
-    if (text.size() > longest_answer) refuse(fmt::format("it is longer than {} MiB", longest_answer >> 20));
-    if (!is_flat_enough(text)) refuse("it is nested too deeply");
-    json answer = json::parse(text, nullptr, false);
-    if (answer.is_discarded()) refuse("it is not JSON");
-    return answer;
+    try {
+      return parse_json(text, {.subject = "it", .most_bytes = longest_answer});
+    } catch (const Error& error) {
+      refuse(error.what());
+    }
   }
 
-  // Null when the field is missing or null.
+  // Null when the field is missing or null. Throws when `object` is not an object.
   const json* find(const json& object, const char* key) const {
     if (!object.is_object()) refuse("an object is expected");
-    const auto found = object.find(key);
-    return found == object.end() || found->is_null() ? nullptr : &*found;
+    return find_field(object, key);
   }
 
   const json& field(const json& object, const char* key) const {
@@ -62,7 +56,7 @@ class AnswerReader {
   }
 
   std::uint64_t size(const json& object) const {
-    constexpr std::uint64_t most = std::uint64_t{1} << 53;  // what every reader of JSON holds exactly
+    constexpr std::uint64_t most = std::uint64_t{1} << 53U;  // a double holds all whole numbers up to it
     const json& value = field(object, "size");
     const auto* const number = value.get_ptr<const json::number_unsigned_t*>();
     if (number == nullptr || *number > most) refuse("size is not a number of bytes");
@@ -74,26 +68,6 @@ class AnswerReader {
   }
 
  private:
-  // Brackets inside of texts do not count. The parser is not recursive, but takes memory for every level.
-  static bool is_flat_enough(std::string_view text) {
-    std::size_t depth = 0;
-    bool in_text = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const char c = text[i];
-      if (in_text) {
-        if (c == '\\') ++i;
-        if (c == '"') in_text = false;
-      } else if (c == '"') {
-        in_text = true;
-      } else if (c == '[' || c == '{') {
-        if (++depth > deepest_nesting) return false;
-      } else if ((c == ']' || c == '}') && depth > 0) {
-        --depth;
-      }
-    }
-    return true;
-  }
-
   std::string_view name_;
 };
 
@@ -104,8 +78,8 @@ bool is_lower_hex(std::string_view text, std::size_t digits) {
 
 void require_inside_folder(const std::string& path) {
   if (is_inside_folder(path)) return;
-  throw Error(ErrorKind::input, fmt::format("the Hub lists a file {}, which leaves the folder it is meant for or is no "
-                                            "name for a file; nothing was written: do not trust this dataset",
+  throw Error(ErrorKind::input, fmt::format("the Hub lists a file {}, which leaves the folder of the dataset or is not "
+                                            "the name of a file; nothing was written: do not trust this dataset",
                                             quoted_text(path)));
 }
 
@@ -120,7 +94,8 @@ std::optional<RepoFile> parse_tree_entry(const AnswerReader& reader, const json&
   file.size = reader.size(content);
   file.etag = reader.text(content, "oid");
   if (!is_lower_hex(file.etag, file.is_large ? 64 : 40)) {
-    reader.refuse(fmt::format("oid is no {} but {}", file.is_large ? "SHA-256" : "SHA-1", quoted_text(file.etag)));
+    reader.refuse(
+        fmt::format("oid is {}, which is not a {}", quoted_text(file.etag), file.is_large ? "SHA-256" : "SHA-1"));
   }
   return file;
 }
@@ -151,11 +126,11 @@ bool is_inside_folder(std::string_view path) {
 bool is_commit(std::string_view revision) { return is_lower_hex(revision, 40); }
 
 RevisionInfo parse_revision_info(std::string_view json_text) {
-  const AnswerReader reader("answer on the revision");
+  const AnswerReader reader("answer about the revision");
   const json answer = reader.parse(json_text);
   RevisionInfo info;
   info.commit = reader.text(answer, "sha");
-  if (!is_commit(info.commit)) reader.refuse(fmt::format("sha is no commit but {}", quoted_text(info.commit)));
+  if (!is_commit(info.commit)) reader.refuse(fmt::format("sha is {}, which is not a commit", quoted_text(info.commit)));
   const json* const siblings = reader.find(answer, "siblings");
   if (siblings == nullptr) return info;
   reader.require_list(*siblings, "siblings");

@@ -62,7 +62,7 @@ json revision(const std::vector<std::string>& paths) {
   return {{"id", "org/name"}, {"sha", commit}, {"siblings", siblings}};
 }
 
-/// Every kind of path that must not be taken.
+/// Paths that must be refused, one of each kind.
 std::vector<std::string> escaping_paths() {
   return {"",
           "/",
@@ -290,7 +290,7 @@ TEST(Listing, RefusesWhatIsNestedDeeply) {
 }
 
 TEST(Listing, RefusesWhatIsLongerThanAnyAnswer) {
-  const std::string blanks((std::size_t{32} << 20) - 2, ' ');
+  const std::string blanks(longest_answer - 2, ' ');
   EXPECT_TRUE(parse_tree_page(blanks + "[]").empty());
   expect_no_answer(parse_tree_page, blanks + " []");
 }

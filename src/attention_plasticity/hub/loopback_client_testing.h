@@ -2,7 +2,6 @@
 
 #include <curl/curl.h>
 
-#include <cctype>
 #include <chrono>
 #include <cstddef>
 #include <map>
@@ -10,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/base/text.h"
+
 namespace attention_plasticity {
 
-/// For tests: what a client saw of one exchange.
+/// For tests: an answer as the client received it.
 struct SeenAnswer {
   CURLcode outcome = CURLE_OK;
   long status = 0;
@@ -25,8 +26,8 @@ struct SeenAnswer {
   }
 };
 
-/// For tests: a client of their own, so that the server is not judged by the client that it is there to judge. Follows
-/// no redirect. Never gives up early unless told so.
+/// For tests of LoopbackHub: a client that shares no code with HubClient, which LoopbackHub is there to test. It does
+/// not follow redirects. `patience` is the longest time for one exchange.
 class LoopbackClient {
  public:
   explicit LoopbackClient(std::chrono::milliseconds patience = std::chrono::seconds(30))
@@ -48,8 +49,7 @@ class LoopbackClient {
   static std::size_t take_header(char* bytes, std::size_t size, std::size_t count, void* seen) {
     const std::string line(bytes, size * count);
     if (const auto colon = line.find(": "); colon != std::string::npos) {
-      std::string name = line.substr(0, colon);
-      for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      const std::string name = lower_case(line.substr(0, colon));
       static_cast<SeenAnswer*>(seen)->headers[name] = line.substr(colon + 2, line.find("\r\n") - colon - 2);
     }
     return size * count;

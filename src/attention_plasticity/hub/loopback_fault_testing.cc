@@ -36,10 +36,6 @@ LoopbackFault slow_down_to(std::size_t bytes_per_second) {
   return wrong_answer([bytes_per_second](LoopbackAnswer& answer) { answer.bytes_per_second = bytes_per_second; });
 }
 
-LoopbackFault send_chunked() {
-  return wrong_answer([](LoopbackAnswer& answer) { answer.chunked = true; });
-}
-
 LoopbackFault truncate_to(std::size_t bytes) {
   return wrong_answer([bytes](LoopbackAnswer& answer) { answer.body.resize(std::min(bytes, answer.body.size())); });
 }

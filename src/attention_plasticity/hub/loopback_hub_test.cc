@@ -42,7 +42,7 @@ LoopbackAnswer plain_answer(std::string body) {
   return answer;
 }
 
-/// All that the server says to these bytes until it closes.
+/// All bytes that the server sends after these, until it closes the connection.
 std::string raw_exchange(const std::string& origin, const std::string& bytes) {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in name{};
@@ -180,7 +180,7 @@ class LoopbackHubTest : public ::testing::Test {
 
   std::string api(const std::string& rest) const { return hub.endpoint() + "/api/datasets/org/name" + rest; }
   std::string file(const std::string& path) const { return hub.endpoint() + "/datasets/org/name/resolve/main/" + path; }
-  /// Where the large file is, this time.
+  /// The signed address of the large file in the storage.
   std::string stored() { return client.head(file("l%200/q.parquet")).header("location"); }
 
   const std::string repo = "org/name";
@@ -364,7 +364,6 @@ TEST_F(LoopbackHubTest, SpoilsFilesInEveryWay) {
             rest.substr(0, 7) + static_cast<char>(static_cast<unsigned char>(rest[7]) ^ 1U) + rest.substr(8, 1));
   EXPECT_EQ(spoiled(ignore_range()).status, 200);
   EXPECT_EQ(spoiled(ignore_range()).body, large);
-  EXPECT_EQ(spoiled(send_chunked()).body, rest);
   EXPECT_TRUE(spoiled(html_page()).body.starts_with("<!doctype html>"));
   EXPECT_EQ(spoiled(with_header("etag", "other")).header("etag"), "other");
   EXPECT_EQ(spoiled(with_body("{")).body, "{");

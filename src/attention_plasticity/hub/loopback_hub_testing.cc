@@ -3,71 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "attention_plasticity/hub/loopback_answers_testing.h"
+#include "attention_plasticity/hub/loopback_target_testing.h"
+#include "attention_plasticity/hub/url.h"
 
 namespace attention_plasticity {
 namespace {
-
-std::string percent_encoded(std::string_view text, std::string_view kept) {
-  std::string encoded;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("-_.~").find(c) != std::string_view::npos ||
-                       kept.find(c) != std::string_view::npos;
-    encoded += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return encoded;
-}
-
-std::string percent_decoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string digits(text.substr(i + 1, 2));
-    std::size_t used = 0;
-    const bool coded =
-        text[i] == '%' && digits.size() == 2 && digits.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
-    decoded += coded ? static_cast<char>(std::stoi(digits, &used, 16)) : text[i];
-    i += used;
-  }
-  return decoded;
-}
-
-/// A target taken apart. A slash that is percent-encoded does not part.
-struct Target {
-  std::string path;
-  std::vector<std::string> parts;
-  std::map<std::string, std::string> query;
-};
-
-Target parse_target(std::string_view text) {
-  Target target;
-  const auto question = std::min(text.find('?'), text.size());
-  target.path = text.substr(0, question);
-  for (std::string_view rest = text.substr(0, question); !rest.empty();) {
-    const auto slash = std::min(rest.find('/', 1), rest.size());
-    target.parts.push_back(percent_decoded(rest.substr(1, slash - 1)));
-    rest.remove_prefix(slash);
-  }
-  for (std::string_view rest = text.substr(std::min(question + 1, text.size())); !rest.empty();) {
-    const auto end = std::min(rest.find('&'), rest.size());
-    const std::string_view pair = rest.substr(0, end);
-    const auto equals = std::min(pair.find('='), pair.size());
-    target.query[percent_decoded(pair.substr(0, equals))] =
-        percent_decoded(pair.substr(std::min(equals + 1, pair.size())));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return target;
-}
-
-std::string joined(const std::vector<std::string>& parts, std::size_t first) {
-  std::string text;
-  for (std::size_t i = first; i < parts.size(); ++i) text += (i == first ? "" : "/") + parts[i];
-  return text;
-}
 
 bool fits(const HubRequestPattern& pattern, const HubRequest& request) {
   return (!pattern.host || *pattern.host == request.host) &&
@@ -75,93 +19,10 @@ bool fits(const HubRequestPattern& pattern, const HubRequest& request) {
          request.target.find(pattern.target_part) != std::string::npos;
 }
 
-LoopbackAnswer json_answer(std::string json) {
-  LoopbackAnswer answer;
-  answer.headers = {{"Content-Type", "application/json; charset=utf-8"},
-                    {"RateLimit", "\"api\";r=499;t=120"},
-                    {"RateLimit-Policy", "\"fixed window\";\"api\";q=500;w=300"}};
-  answer.body = std::move(json);
-  return answer;
-}
-
-/// The message may quote what was asked for; only what a header can hold is kept of it.
-LoopbackAnswer refusal(int status, std::string_view code, std::string message) {
-  std::replace_if(message.begin(), message.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  LoopbackAnswer answer = json_answer(nlohmann::json{{"error", message}}.dump());
-  answer.status = status;
-  if (!code.empty()) answer.set_header("X-Error-Code", std::string(code));
-  answer.set_header("X-Error-Message", message);
-  return answer;
-}
-
-/// The range of `Range: bytes=...` in a file of `size` bytes, its end excluded; none for what is no single range.
-/// A range beyond the file has its begin at `size`.
-std::optional<std::pair<std::size_t, std::size_t>> parse_range(std::string_view header, std::size_t size) {
-  constexpr std::string_view unit = "bytes=";
-  const auto dash = header.find('-');
-  if (!header.starts_with(unit) || dash == std::string_view::npos) return std::nullopt;
-  const auto number = [](std::string_view text) -> std::optional<std::size_t> {
-    std::size_t value = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return failure == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-  };
-  const std::string_view first_text = header.substr(unit.size(), dash - unit.size());
-  const std::string_view last_text = header.substr(dash + 1);
-  const auto first = number(first_text);
-  const auto last = number(last_text);
-  if (first_text.empty() && last) return std::pair(size - std::min(*last, size), size);
-  if (!first || (!last && !last_text.empty()) || (last && *last < *first)) return std::nullopt;
-  return std::pair(std::min(*first, size), last ? std::min(*last, size - 1) + 1 : size);
-}
-
-/// Sends the content or the part of it that is asked for.
-void put_content(LoopbackAnswer& answer, const LoopbackRequest& request, const std::string& content) {
-  answer.set_header("Accept-Ranges", "bytes");
-  const auto header = request.headers.find("range");
-  const auto range = header == request.headers.end() ? std::nullopt : parse_range(header->second, content.size());
-  if (!range) {
-    answer.body = content;
-  } else if (range->first >= content.size()) {
-    answer.status = 416;
-    answer.set_header("Content-Range", fmt::format("bytes */{}", content.size()));
-  } else {
-    answer.status = 206;
-    answer.body = content.substr(range->first, range->second - range->first);
-    answer.set_header("Content-Range", fmt::format("bytes {}-{}/{}", range->first, range->second - 1, content.size()));
-  }
-}
-
-std::size_t number_in(const std::map<std::string, std::string>& query, const std::string& name, std::size_t otherwise) {
-  const auto found = query.find(name);
-  if (found == query.end()) return otherwise;
-  std::size_t value = otherwise;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
-  return value;
-}
-
-LoopbackAnswer tree_answer(const std::string& origin, const Target& target, const LoopbackRepo& repo,
-                           const LoopbackSnapshot& snapshot, const std::string& folder) {
-  const auto wish = target.query.find("recursive");
-  const bool recursive = wish != target.query.end() && (wish->second == "true" || wish->second == "True");
-  const std::size_t most = repo.options().page_size;
-  const LoopbackTreePage page = tree_page(snapshot, folder, recursive, number_in(target.query, "cursor", 0),
-                                          std::min(number_in(target.query, "limit", most), most));
-  if (!page.has_folder) return refusal(404, "EntryNotFound", folder + " does not exist on " + snapshot.commit);
-  LoopbackAnswer answer = json_answer(page.json);
-  if (page.next > 0) {
-    std::string next = origin + target.path + "?";
-    for (const auto& [name, value] : target.query) {
-      if (name != "cursor") next += fmt::format("{}={}&", name, percent_encoded(value, ""));
-    }
-    answer.set_header("Link", fmt::format("<{}cursor={}>; rel=\"next\"", next, page.next));
-  }
-  return answer;
-}
-
 }  // namespace
 
 LoopbackHub::LoopbackHub() {
-  // A proxy that this machine may have leads elsewhere.
+  // The machine may have a proxy, which cannot reach loopback addresses.
   ::setenv("no_proxy", "127.0.0.1,127.0.0.2", 1);
   storage_ = std::make_unique<LoopbackServer>(
       "127.0.0.2", [this](const LoopbackRequest& request) { return answer(HubHost::storage, request); });
@@ -281,7 +142,7 @@ void LoopbackHub::count_bytes(HubRequest& request, std::size_t sent, bool ended)
 }
 
 LoopbackAnswer LoopbackHub::answer_api(const LoopbackRequest& request) {
-  const Target target = parse_target(request.target);
+  const LoopbackTarget target(request.target);
   const auto& parts = target.parts;
   const auto is = [&](std::size_t place, std::string_view word) {
     return place < parts.size() && parts[place] == word;
@@ -305,7 +166,7 @@ LoopbackAnswer LoopbackHub::answer_api(const LoopbackRequest& request) {
   const std::string revision = parts.size() == 4 ? "main" : parts[revision_at];
   const auto snapshot = repo->find(revision);
   if (snapshot == nullptr) return refusal(404, "RevisionNotFound", "Invalid rev id: " + revision);
-  const std::string path = joined(parts, revision_at + 1);
+  const std::string path = target.rest(revision_at + 1);
   if (resolves || from_cache) return answer_file(request, name, *snapshot, path, resolves);
   if (is_info) return json_answer(repo->info(name, *snapshot));
   if (is(4, "tree")) return tree_answer(api_->origin(), target, *repo, *snapshot, path);
@@ -324,7 +185,7 @@ std::optional<LoopbackAnswer> LoopbackHub::refuse(const LoopbackRequest& request
                      std::any_of(repos_.begin(), repos_.end(), [&](const auto& each) { return opens(each.second); });
   if (has_token && !known) return refusal(401, "", "Invalid credentials in Authorization header");
   if (repo == nullptr || (repo->options().is_private && !opens(*repo))) {
-    // Whoever may not see a repository is not told whether it is there.
+    // The Hub does not tell whether a private repository exists.
     return has_token ? refusal(404, "RepoNotFound", "Repository not found")
                      : refusal(401, "", "Invalid username or password.");
   }
@@ -356,16 +217,17 @@ LoopbackAnswer LoopbackHub::answer_file(const LoopbackRequest& request, const st
     answer.set_header("Location", storage_address(file));
   } else if (may_redirect && !options.is_private && !options.gated && !file.content.empty()) {
     answer.status = 307;
-    answer.set_header("Location", fmt::format("/api/resolve-cache/datasets/{}/{}/{}?{}=&etag=%22{}%22", repo,
-                                              snapshot.commit, percent_encoded(path, "/"),
-                                              percent_encoded(parse_target(request.target).path, ""), file.etag));
+    answer.set_header("Location",
+                      fmt::format("/api/resolve-cache/datasets/{}/{}/{}?{}=&etag=%22{}%22", repo, snapshot.commit,
+                                  percent_encoded(path, Slashes::keep),
+                                  percent_encoded(LoopbackTarget(request.target).path, Slashes::encode), file.etag));
   } else {
     answer.set_header("ETag", fmt::format("\"{}\"", file.etag));
     answer.set_header("Content-Type", "text/plain; charset=utf-8");
     put_content(answer, request, file.content);
     return answer;
   }
-  // A body whose length is not the file's, as the Hub sends one.
+  // As on the Hub, a redirect has a body, whose length differs from the file's.
   answer.set_header("Content-Type", "text/plain; charset=utf-8");
   answer.body = "This file is elsewhere; see the header Location.";
   return answer;
@@ -380,23 +242,16 @@ std::string LoopbackHub::storage_address(const LoopbackFile& file) const {
 }
 
 LoopbackAnswer LoopbackHub::answer_storage(const LoopbackRequest& request) const {
-  const auto xml = [](int status, std::string_view code) {
-    LoopbackAnswer answer;
-    answer.status = status;
-    answer.headers = {{"Content-Type", "application/xml"}};
-    answer.body = fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{}</Code></Error>", code);
-    return answer;
-  };
-  // A signed address and a token are two ways to prove who asks; such storage takes one only.
-  if (request.headers.contains("authorization")) return xml(400, "InvalidArgument");
-  const Target target = parse_target(request.target);
+  // Storage with signed addresses refuses a second form of authorization.
+  if (request.headers.contains("authorization")) return storage_refusal(400, "InvalidArgument");
+  const LoopbackTarget target(request.target);
   const auto found = target.parts.size() == 3 ? stored_.find(target.parts[2]) : stored_.end();
-  if (found == stored_.end()) return xml(404, "NoSuchKey");
+  if (found == stored_.end()) return storage_refusal(404, "NoSuchKey");
   const LoopbackFile& file = *found->second;
-  if (storage_address(file) != storage_origin_ + request.target) return xml(403, "AccessDenied");
+  if (storage_address(file) != storage_origin_ + request.target) return storage_refusal(403, "AccessDenied");
 
   LoopbackAnswer answer;
-  // Not the file's SHA-256: storage knows a checksum of its own.
+  // Not the file's SHA-256: storage has checksums of its own.
   answer.headers = {{"Content-Type", "application/octet-stream"},
                     {"ETag", fmt::format("\"{}\"", file.git_oid.substr(0, 32))}};
   put_content(answer, request, file.content);

@@ -27,11 +27,11 @@ struct HubRequest {
   std::string target;
   std::map<std::string, std::string> headers;  ///< by name in lower case
   int status = 0;
-  std::size_t body_bytes = 0;  ///< sent so far
-  bool ended = false;          ///< no more will be
+  std::size_t body_bytes = 0;  ///< bytes of the body sent so far
+  bool ended = false;          ///< no more bytes will be sent
 };
 
-/// Which requests are meant; what is empty fits all.
+/// Selects requests. An empty member fits every request.
 struct HubRequestPattern {
   std::optional<HubHost> host = {};
   std::string target_part = {};
@@ -47,37 +47,38 @@ class LoopbackHub {
   LoopbackHub(const LoopbackHub&) = delete;
   LoopbackHub& operator=(const LoopbackHub&) = delete;
 
-  /// What HF_ENDPOINT is set to.
+  /// The value for HF_ENDPOINT.
   const std::string& endpoint() const { return api_->origin(); }
   const std::string& storage_origin() const { return storage_origin_; }
 
-  /// Adds or replaces a file of a branch; repository and branch come to be with their first file. Any path is taken,
-  /// also one that leaves the folder it is appended to.
+  /// Adds or replaces a file of a branch. Creates the repository and the branch when they do not exist. Accepts any
+  /// path, also one that leaves the folder it is appended to.
   void add_file(const std::string& repo, const std::string& branch, const std::string& path, std::string content,
                 bool large);
   void add_tag(const std::string& repo, const std::string& tag, const std::string& branch);
   void set_options(const std::string& repo, HubRepoOptions options);
-  /// A token of somebody who has no private repository here. Tokens that neither this nor an option names are wrong.
+  /// Adds a token that opens no private repository. Tokens that neither this nor HubRepoOptions names are wrong.
   void accept_token(const std::string& token);
 
-  /// The commit of a branch or tag. It depends on the files alone; earlier ones can still be asked for.
+  /// The commit of a branch or tag. It depends on the files alone. Earlier commits are still served.
   std::string commit(const std::string& repo, const std::string& revision);
 
-  /// Spoils the answers to the next `times` requests that fit. Of several faults that fit, the first injected counts.
+  /// Applies a fault to the next `times` requests that fit. Of several faults that fit, the first injected is used.
   void inject(HubRequestPattern requests, LoopbackFault fault, std::size_t times = 1);
-  /// Faults that have not been used up.
+  /// The number of requests that injected faults still wait for.
   std::size_t faults_left() const;
-  /// Addresses in the storage that were handed out so far are refused from now on.
+  /// Refuses, from now on, the storage addresses that were given out so far.
   void expire_addresses();
-  /// Of each body; 0: as fast as it goes.
+  /// Limits the rate of each body; 0: no limit.
   void set_bytes_per_second(std::size_t bytes_per_second);
 
-  /// All requests in the order of their arrival, and those of them that fit.
+  /// All requests, or those that fit, in the order of arrival.
   std::vector<HubRequest> requests() const;
   std::vector<HubRequest> requests(const HubRequestPattern& pattern) const;
   /// Forgets requests and faults.
   void reset();
-  /// Called with each request just before the last of its body leaves, by one thread at a time.
+  /// Sets a function that is called with each request just before the last bytes of its body are sent, by one thread at
+  /// a time.
   void on_ended(std::function<void(const HubRequest&)> observer);
 
  private:
@@ -109,7 +110,7 @@ class LoopbackHub {
   std::size_t bytes_per_second_ = 0;
   std::size_t address_generation_ = 0;
   std::string storage_origin_;
-  // Last, so that no thread of theirs outlives what it reads.
+  // The last members: their threads use all others.
   std::unique_ptr<LoopbackServer> storage_;
   std::unique_ptr<LoopbackServer> api_;
 };

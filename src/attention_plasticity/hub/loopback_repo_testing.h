@@ -9,7 +9,7 @@
 
 namespace attention_plasticity {
 
-/// The name of a file among a cache's blobs: the SHA-256 of a large file, Git's SHA-1 of a small one.
+/// The etag of a file: the SHA-256 of a large file, Git's SHA-1 of a small one.
 std::string file_etag(std::string_view content, bool large);
 
 /// For tests: a file of LoopbackHub.
@@ -17,8 +17,8 @@ struct LoopbackFile {
   std::string content;
   bool large = false;
   std::string etag;
-  std::string git_oid;           ///< Git's SHA-1 of the file, of a large one that of the pointer Git keeps
-  std::size_t pointer_size = 0;  ///< bytes of that pointer
+  std::string git_oid;           ///< Git's SHA-1 of the file; for a large file, of its pointer file
+  std::size_t pointer_size = 0;  ///< bytes of the pointer file
 };
 
 /// The files of one commit, by path.
@@ -29,8 +29,8 @@ struct LoopbackSnapshot {
 
 struct HubRepoOptions {
   bool is_private = false;
-  bool gated = false;     ///< everybody sees the listing, the files need the token
-  bool disabled = false;  ///< nobody gets anything
+  bool gated = false;     ///< the listing is public, the files need the token
+  bool disabled = false;  ///< every request is refused
   std::string token;      ///< opens a private or gated repository
   std::size_t page_size = 1000;
   bool lists_siblings = true;
@@ -39,15 +39,15 @@ struct HubRepoOptions {
 /// A page of a listing, as JSON.
 struct LoopbackTreePage {
   std::string json;
-  std::size_t next = 0;     ///< where the next page begins; 0: there is none
-  bool has_folder = false;  ///< the folder that was asked for is there
+  std::size_t next = 0;     ///< number of the first entry of the next page; 0: this is the last page
+  bool has_folder = false;  ///< whether the requested folder exists
 };
 
-/// The files and folders of a snapshot below `folder`, by path, `limit` of them from the one numbered `first`.
+/// The files and folders below `folder`, sorted by path: at most `limit` entries from number `first` on.
 LoopbackTreePage tree_page(const LoopbackSnapshot& snapshot, const std::string& folder, bool recursive,
                            std::size_t first, std::size_t limit);
 
-/// For tests: a repository of LoopbackHub. Not for several threads at once.
+/// For tests: a repository of LoopbackHub. Not thread-safe.
 class LoopbackRepo {
  public:
   using Snapshot = std::shared_ptr<const LoopbackSnapshot>;
@@ -55,23 +55,23 @@ class LoopbackRepo {
   void set_options(HubRepoOptions options) { options_ = std::move(options); }
   const HubRepoOptions& options() const { return options_; }
 
-  /// Adds or replaces a file; returns it as it is kept.
+  /// Adds or replaces a file, and returns it.
   std::shared_ptr<const LoopbackFile> add_file(const std::string& branch, const std::string& path, std::string content,
                                                bool large);
   void add_tag(const std::string& tag, const std::string& branch);
 
-  /// The files of a branch, a tag or a commit that was found before; null when there is none. The commit depends on
-  /// the files alone, so that it moves when they change.
+  /// The files of a branch, a tag or a commit that was found before; null when it does not exist. The commit is
+  /// computed from the files, so that it changes with them.
   Snapshot find(const std::string& revision);
 
-  /// What the Hub says of a snapshot, and of branches and tags, as JSON.
+  /// The Hub's answers about a snapshot, and about branches and tags, as JSON.
   std::string info(const std::string& name, const LoopbackSnapshot& snapshot) const;
   std::string refs();
 
  private:
   struct Branch {
     LoopbackSnapshot files;
-    Snapshot head;  // null after a change, until somebody asks
+    Snapshot head;  // null after a change; computed when it is needed
   };
   Snapshot head(Branch& branch);
 

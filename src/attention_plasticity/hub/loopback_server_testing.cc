@@ -11,12 +11,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
 
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/hub/http_headers.h"
 
 namespace attention_plasticity {
 namespace {
@@ -37,12 +36,12 @@ std::string_view status_text(int status) {
   return found == texts.end() ? "Other" : found->second;
 }
 
-/// One connection's bytes, in and out.
+/// Receives and sends on one connection.
 class Stream {
  public:
   explicit Stream(int socket) : socket_(socket) {}
 
-  /// The head of the next request, without its empty line; none at the end of the connection.
+  /// Request line and headers of the next request; nothing at the end of the connection.
   std::optional<std::string> read_head() {
     constexpr std::string_view end_of_head = "\r\n\r\n";
     for (;;) {
@@ -55,7 +54,7 @@ class Stream {
     }
   }
 
-  /// Throws a request's body away.
+  /// Skips the body of a request. Returns false when the connection ended.
   bool skip(std::size_t bytes) {
     while (received_.size() < bytes) {
       bytes -= received_.size();
@@ -76,7 +75,7 @@ class Stream {
     return true;
   }
 
-  /// False when the connection ended meanwhile, at either side. A negative time waits for that.
+  /// Waits. Returns false when either side ends the connection meanwhile. A negative time waits for that.
   bool wait(int milliseconds) {
     pollfd watched{socket_, POLLRDHUP, 0};
     int ready = 0;
@@ -86,7 +85,8 @@ class Stream {
     return ready == 0;
   }
 
-  /// The next close is a reset. What was sent is let through first, as a reset throws away what is under way.
+  /// Makes the next close a TCP reset. Waits until the sent bytes have arrived, because a reset discards bytes in
+  /// flight.
   void reset_on_close() {
     for (int tries = 0; tries < 200; ++tries) {
       int unsent = 0;
@@ -138,11 +138,7 @@ std::optional<LoopbackRequest> parse_request(std::string_view head) {
 
 std::size_t request_body_size(const LoopbackRequest& request) {
   const auto length = request.headers.find("content-length");
-  std::size_t size = 0;
-  if (length != request.headers.end()) {
-    std::from_chars(length->second.data(), length->second.data() + length->second.size(), size);
-  }
-  return size;
+  return length == request.headers.end() ? 0 : parse_size(length->second).value_or(0);
 }
 
 std::string head_of(const LoopbackAnswer& answer) {
@@ -156,7 +152,7 @@ std::string head_of(const LoopbackAnswer& answer) {
   return head + "\r\n";
 }
 
-/// The body, up to where it is to end. False: the connection ended.
+/// Sends the body up to where a fault ends it. Returns false when the connection ended.
 bool send_body(Stream& stream, const LoopbackAnswer& answer) {
   const std::string_view whole = answer.body;
   const std::string_view body = whole.substr(
@@ -183,7 +179,7 @@ bool send_body(Stream& stream, const LoopbackAnswer& answer) {
   return true;
 }
 
-/// False: the connection is to be closed.
+/// Returns false when the connection must be closed.
 bool send_answer(Stream& stream, const LoopbackRequest& request, const LoopbackAnswer& answer) {
   if (request.method == "HEAD") {
     if (answer.on_sending) answer.on_sending(0, true);
@@ -257,7 +253,7 @@ void LoopbackServer::accept_all() {
     if (socket < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (socket < 0) return;
     join_finished();
-    // Head and body go out in two calls; without this the second would wait for the first one's acknowledgement.
+    // Headers and body are sent by two calls; otherwise the second would wait for the acknowledgement of the first.
     const int on = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 

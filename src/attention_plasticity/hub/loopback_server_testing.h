@@ -18,32 +18,32 @@ namespace attention_plasticity {
 struct LoopbackRequest {
   std::string method;
   std::string target;                          ///< path and query as received
-  std::string host;                            ///< as the client named it
+  std::string host;                            ///< the Host header
   std::map<std::string, std::string> headers;  ///< by name in lower case
 };
 
-/// What is sent, and how the sending goes wrong. To HEAD goes the head alone.
+/// An answer, and faults while it is sent. HEAD requests get its headers only.
 struct LoopbackAnswer {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;  ///< Content-Length is added
   std::string body;
 
-  std::optional<std::size_t> drop_after;   ///< closes after that many bytes of the body, though all were promised
-  bool hard_drop = false;                  ///< drops with a TCP reset in place of an orderly end
-  std::optional<std::size_t> stall_after;  ///< sends that many bytes of the body, then nothing until either side ends
-  std::size_t bytes_per_second = 0;        ///< 0: as fast as it goes
-  bool chunked = false;                    ///< Transfer-Encoding: chunked, and no Content-Length
+  std::optional<std::size_t> drop_after;   ///< close after this number of bytes of the body
+  bool hard_drop = false;                  ///< close with a TCP reset
+  std::optional<std::size_t> stall_after;  ///< send this number of bytes of the body, then nothing
+  std::size_t bytes_per_second = 0;        ///< 0: no limit
+  bool chunked = false;                    ///< send Transfer-Encoding: chunked, and no Content-Length
 
-  /// Called before each piece of the body leaves, with the bytes of the body that are sent with it, so that who has
-  /// received a byte finds it counted; `ended` comes with the last piece. An answer without a body is one empty piece.
+  /// Called before each piece of the body is sent, with the number of bytes sent including this piece: a client that
+  /// has received a byte finds it counted. `ended` is true for the last piece. An empty body is one empty piece.
   std::function<void(std::size_t sent, bool ended)> on_sending;
 
   /// Replaces the header, or adds it.
   void set_header(std::string_view name, std::string value);
 };
 
-/// For tests: an HTTP/1.1 server for HEAD and GET on an address of the loopback network, with a thread and keep-alive
-/// for each connection. Its end closes all connections, stalled ones too.
+/// For tests: an HTTP/1.1 server for HEAD and GET on an address of the loopback network, with one thread for each
+/// connection, and keep-alive. Its destructor closes all connections, stalled ones too.
 class LoopbackServer {
  public:
   using Handler = std::function<LoopbackAnswer(const LoopbackRequest&)>;

@@ -22,8 +22,8 @@ struct Answer {
 
 bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// The server's own words, to follow a message; empty when it sent none. A server may repeat what it was sent: words
-// with what may be the query of an address or a token are not shown at all.
+// The server's own message, to append to ours; empty when it sent none. A server may repeat parts of the request, so a
+// message that may hold a token or the query of an address is not shown.
 std::string servers_words(const HttpHeaders& headers) {
   const std::string_view words = headers.find("X-Error-Message").value_or("");
   const bool has_query = holds(words, "?") || holds(words, "=");
@@ -70,7 +70,7 @@ std::string forbidden_message(const Answer& answer) {
 
 std::string rate_limit_message(const Answer& answer) {
   const auto wait = asked_wait(answer.headers, answer.now);
-  const std::string when = wait ? fmt::format("in {} s", wait->count()) : std::string("in some minutes");
+  const std::string when = wait ? fmt::format("in {} s", wait->count()) : std::string("in a few minutes");
   return fmt::format("the Hub's rate limit is reached ({}): try again {}{}{}", answer.status, when,
                      answer.question.has_token ? "" : ", or set HF_TOKEN: the limit is higher with a token",
                      servers_words(answer.headers));

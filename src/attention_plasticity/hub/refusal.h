@@ -8,35 +8,36 @@
 
 namespace attention_plasticity {
 
-/// What was asked for, as messages name it.
+/// The object of a request, for messages.
 struct HubQuestion {
   std::string endpoint;
   std::string repo;      ///< org/name
   std::string revision;  ///< branch, tag or commit
-  std::string file;      ///< empty: not of a file
+  std::string file;      ///< empty: the request is not about a file
   bool has_token = false;
 };
 
 enum class RefusalReason {
-  no_revision,  ///< the repository is there, the revision is not
-  no_file,      ///< nor the file in it
-  gated,        ///< terms to be accepted first
+  no_revision,  ///< the repository exists, the revision does not
+  no_file,      ///< the revision exists, the file does not
+  gated,        ///< access must be requested first
   wrong_token,
-  no_repo,  ///< or a private one: the Hub does not tell
+  no_repo,  ///< the repository does not exist or is private: the Hub does not tell which
   disabled,
-  forbidden,  ///< the token does not reach that far
+  forbidden,  ///< the token lacks the right to read
   rate_limit,
-  server,  ///< 5xx: the Hub's own trouble
+  server,  ///< 5xx: an error of the Hub
   other,
 };
 
-/// Why an answer with a status of 400 or more was given: by X-Error-Code and X-Error-Message, else by the status. 401
-/// without either is a wrong token, or no repository when there was none: the Hub has no 404 for strangers.
+/// The reason of an answer with a status of 400 or more: from X-Error-Code and X-Error-Message, otherwise from the
+/// status. 401 without these headers means a wrong token; when no token was sent, it means no_repo, because the Hub
+/// does not answer 404 to requests without a token.
 RefusalReason refusal_reason(int status, const HttpHeaders& headers, bool has_token);
 
-/// What the user is told: one line that says what happened and what to do; never a token, never a signed address.
-/// access for repository, gate and token, input for revision and file, network for the rest. `now` turns a date of
-/// Retry-After into a wait.
+/// The error for the user: one line that says what happened and what to do. It never shows a token or a signed address.
+/// Its kind is access for repository, gate and token, input for revision and file, network for all others. `now` is
+/// subtracted from a date in Retry-After.
 Error refusal_error(const HubQuestion& question, int status, const HttpHeaders& headers,
                     std::chrono::system_clock::time_point now);
 

@@ -5,16 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/hub/http_headers_testing.h"
+
 namespace attention_plasticity {
 namespace {
 
 constexpr std::chrono::system_clock::time_point now{std::chrono::sys_days{std::chrono::year{2015} / 10 / 21}};
-
-HttpHeaders headers_of(const std::vector<std::string>& lines) {
-  HttpHeaders headers;
-  for (const std::string& line : lines) headers.add_line(line);
-  return headers;
-}
 
 RefusalReason reason_of(int status, const std::vector<std::string>& lines, bool has_token = false) {
   return refusal_reason(status, headers_of(lines), has_token);
@@ -136,7 +132,7 @@ TEST(RefusalError, SaysHowLongTheRateLimitLasts) {
   const std::string date = message_of(429, {"Retry-After: Wed, 21 Oct 2015 00:02:00 GMT"}, true);
   EXPECT_TRUE(holds(date, "in 120 s") && !holds(date, raise)) << date;
   const std::string unknown = message_of(429, {});
-  EXPECT_TRUE(holds(unknown, "in some minutes")) << unknown;
+  EXPECT_TRUE(holds(unknown, "in a few minutes")) << unknown;
 }
 
 TEST(RefusalError, NamesTheStatusOfOtherTrouble) {

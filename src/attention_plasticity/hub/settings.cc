@@ -11,6 +11,7 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/hub/url.h"
 
 namespace attention_plasticity {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::seconds;
 
-// Reads variables; empty ones count as not set.
+// Reads variables. An empty variable counts as not set.
 class Variables {
  public:
   explicit Variables(const Environment& environment) : environment_(environment) {}
@@ -40,7 +41,7 @@ class Variables {
     return word == "1" || word == "on" || word == "yes" || word == "true";
   }
 
-  // With `~` and variables replaced. Empty when it takes a home folder and there is none.
+  // The folder with `~` and variables replaced. Empty when it starts with `~` and HOME is not set.
   fs::path folder(const std::string& value) const {
     const std::string at_home = with_home(value);
     return with_variables(at_home);
@@ -51,9 +52,10 @@ class Variables {
     if (!value.starts_with('~')) return value;
     const std::string rest = value.substr(1);
     if (!rest.empty() && rest.front() != '/') {
-      throw Error(ErrorKind::usage, fmt::format("the folder {} of the Hub's variables starts with the home of another "
-                                                "user: write it out",
-                                                quoted_text(value)));
+      throw Error(ErrorKind::usage,
+                  fmt::format("the folder {} of a variable of the Hub starts with the home of another "
+                              "user: write the path out",
+                              quoted_text(value)));
     }
     std::string home = find("HOME").value_or("");
     if (home.empty()) return {};
@@ -62,7 +64,7 @@ class Variables {
     return home.empty() ? "/" : home;
   }
 
-  // $NAME and ${NAME}; those that are not set stay as they are.
+  // Replaces $NAME and ${NAME}. Names of variables that are not set are kept.
   std::string with_variables(const std::string& value) const {
     const auto is_name_character = [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -115,13 +117,11 @@ std::string endpoint(std::string address) {
   if (!address.starts_with(scheme)) refuse("starts with neither http:// nor https://");
   while (address.size() > scheme.size() && address.ends_with('/')) address.pop_back();
   const auto is_foreign = [](char c) { return c <= ' ' || c > '~' || c == '\\' || c == '?' || c == '#'; };
-  if (std::ranges::any_of(address, is_foreign)) refuse("holds a character that has no place there");
-  const std::string_view after_scheme = std::string_view(address).substr(scheme.size());
-  const std::string_view authority = after_scheme.substr(0, after_scheme.find('/'));
-  if (authority.find('@') != std::string_view::npos) {
-    refuse("holds a name or a password, which belong in HF_TOKEN or nowhere");
-  }
-  if (authority.empty() || authority.front() == ':') refuse("names no host");
+  if (std::ranges::any_of(address, is_foreign)) refuse("holds a character that is not allowed in it");
+  const auto parts = url_parts(address);
+  // libcurl takes https:///x for https://x.
+  if (!parts || address[scheme.size()] == '/') refuse("has no host, or a port that is not a number up to 65535");
+  if (parts->has_credentials) refuse("holds a user name or a password; a token belongs in HF_TOKEN");
   return address;
 }
 
@@ -134,7 +134,7 @@ std::string checked_token(const std::string& text, const std::string& file = {})
   if (std::ranges::any_of(token, [](char c) { return c <= ' ' || c > '~'; })) {
     throw Error(
         ErrorKind::usage,
-        fmt::format("the token {} holds blanks, line breaks or other characters that no token has: copy it anew",
+        fmt::format("the token {} holds blanks, line breaks or other characters that no token has: copy it again",
                     file.empty() ? "of HF_TOKEN" : "in the file"),
         file);
   }
@@ -163,7 +163,7 @@ std::string token(const Variables& variables, const fs::path& home) {
 }
 
 seconds timeout(const Variables& variables, const char* name, seconds usual) {
-  // Eleven days: to a user more is the same, and libcurl takes only twice as much.
+  // Eleven days, which is as good as no limit. libcurl accepts about twice as much.
   constexpr long long longest = 1'000'000;
   const auto value = variables.find(name);
   if (!value) return usual;

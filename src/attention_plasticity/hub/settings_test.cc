@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
 
@@ -42,11 +42,6 @@ std::string usage_error(const Variables& variables, const std::string& file = {}
 }
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-void write(const fs::path& file, const std::string& content) {
-  fs::create_directories(file.parent_path());
-  std::ofstream(file, std::ios::binary) << content;
-}
 
 TEST(HubSettings, AreThePythonClientsWithoutVariables) {
   const HubSettings settings = settings_of({{"HOME", "/home/ada"}});
@@ -125,9 +120,10 @@ TEST(HubEndpoint, LosesItsSlashes) {
 }
 
 TEST(HubEndpoint, IsAnAddressOfTheWebWithAHost) {
-  for (const char* address : {"huggingface.co", "ftp://host", "file:///etc", "https:", "https:/host", "https://",
-                              "https:///", "https:///x", "http://:80", "https://ho st", "https://host\n",
-                              "https://host?x", "https://host#x", "https://good\\x", "https://h\xc3\xb6st", "/"}) {
+  for (const char* address :
+       {"huggingface.co", "ftp://host", "file:///etc", "https:", "https:/host", "https://", "https:///", "https:///x",
+        "http://:80", "https://host:x", "https://host:70000", "https://ho st", "https://host\n", "https://host?x",
+        "https://host#x", "https://good\\x", "https://h\xc3\xb6st", "/"}) {
     EXPECT_TRUE(holds(usage_error({{"HF_ENDPOINT", address}}), "HF_ENDPOINT")) << address;
   }
 }
@@ -144,8 +140,8 @@ TEST(HubEndpoint, HasNoCredentialsAndNeverShowsThem) {
 
 TEST(HubToken, IsTheVariablesBeforeTheFiles) {
   const TemporaryFolder folder;
-  write(folder / "hf/token", "hf_file\n");
-  write(folder / "other", "hf_other");
+  write_file_atomically(folder / "hf/token", "hf_file\n");
+  write_file_atomically(folder / "other", "hf_other");
   Variables variables{{"HF_HOME", (folder / "hf").string()}};
   EXPECT_EQ(settings_of(variables).token, "hf_file");
   variables["HF_TOKEN_PATH"] = (folder / "other").string();
@@ -160,16 +156,16 @@ TEST(HubToken, IsTheVariablesBeforeTheFiles) {
 
 TEST(HubToken, IsTheFilesWhenTheVariableIsBlank) {
   const TemporaryFolder folder;
-  write(folder / "token", "hf_file");
+  write_file_atomically(folder / "token", "hf_file");
   EXPECT_EQ(settings_of({{"HF_HOME", folder.path().string()}, {"HF_TOKEN", " \r\n"}}).token, "hf_file");
 }
 
 TEST(HubToken, LosesLineBreaksAtItsEnds) {
   EXPECT_EQ(settings_of({{"HF_TOKEN", "\r\n hf_abc\t\n\n"}}).token, "hf_abc");
   const TemporaryFolder folder;
-  write(folder / "token",
-        "\xEF\xBB\xBF"
-        "hf_file\r\n");
+  write_file_atomically(folder / "token",
+                        "\xEF\xBB\xBF"
+                        "hf_file\r\n");
   EXPECT_EQ(settings_of({{"HF_HOME", folder.path().string()}}).token, "hf_file");
 }
 
@@ -181,7 +177,7 @@ TEST(HubToken, WithOtherCharactersIsRefusedUnseen) {
     const std::string of_variable = usage_error({{"HF_TOKEN", token}});
     EXPECT_TRUE(holds(of_variable, "HF_TOKEN")) << of_variable;
     EXPECT_FALSE(holds(of_variable, "sec") || holds(of_variable, "ret")) << of_variable;
-    write(folder / "token", token);
+    write_file_atomically(folder / "token", token);
     const std::string of_file = usage_error({{"HF_HOME", folder.path().string()}}, (folder / "token").string());
     EXPECT_FALSE(holds(of_file, "sec") || holds(of_file, "ret")) << of_file;
   }
@@ -199,7 +195,7 @@ TEST(HubToken, InAFileThatCannotBeReadIsAnError) {
   EXPECT_EQ(settings_of(others).token, "") << "nor here";
 }
 
-/// While it lives, files that others may not read cannot be read: not even by tests that run as the superuser.
+/// While it lives, tests that run as the superuser are another user: they cannot read files without permission.
 class AsNobody {
  public:
   AsNobody() {
@@ -218,7 +214,7 @@ class AsNobody {
 TEST(HubToken, InAFileWithoutPermissionIsAnError) {
   const TemporaryFolder folder;
   fs::permissions(folder.path(), fs::perms::owner_all | fs::perms::others_exec);
-  write(folder / "token", "hf_abc");
+  write_file_atomically(folder / "token", "hf_abc");
   fs::permissions(folder / "token", fs::perms::none);
   const AsNobody nobody;
   usage_error({{"HF_HOME", folder.path().string()}}, (folder / "token").string());
@@ -227,7 +223,7 @@ TEST(HubToken, InAFileWithoutPermissionIsAnError) {
 TEST(HubToken, IsNoneWithoutItsFile) {
   const TemporaryFolder folder;
   EXPECT_EQ(settings_of({{"HF_TOKEN_PATH", (folder / "none").string()}}).token, "");
-  write(folder / "file", "");
+  write_file_atomically(folder / "file", "");
   EXPECT_EQ(settings_of({{"HF_TOKEN_PATH", (folder / "file/token").string()}}).token, "");
   EXPECT_EQ(settings_of({{"HF_TOKEN_PATH", (folder / "file").string()}}).token, "");
 }

@@ -15,7 +15,7 @@
 namespace attention_plasticity {
 namespace {
 
-// org/name, or a name alone for the oldest datasets.
+// org/name; the oldest datasets have a name without an org.
 bool is_repo_name(std::string_view name) {
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
@@ -28,10 +28,11 @@ bool is_repo_name(std::string_view name) {
 void check_names(const std::string& repo, const std::string& revision) {
   if (!is_repo_name(repo)) {
     throw Error(ErrorKind::usage,
-                fmt::format("{} is no name of a dataset; it must look like org/name", quoted_text(repo)));
+                fmt::format("{} is not the name of a dataset; it must look like org/name", quoted_text(repo)));
   }
   if (!is_inside_folder(revision)) {
-    throw Error(ErrorKind::usage, fmt::format("{} is no name of a branch, tag or commit", quoted_text(revision)));
+    throw Error(ErrorKind::usage,
+                fmt::format("{} is not the name of a branch, a tag or a commit", quoted_text(revision)));
   }
 }
 
@@ -87,7 +88,7 @@ Snapshot::Snapshot(const HubSettings& settings, std::string repo, std::string re
 void Snapshot::look_up(std::vector<std::string>& notes, const std::stop_token& stop) {
   const bool is_cached = take_from_cache();
   HubClient client(settings_, repo_);
-  // Where the cache can answer too, the Hub gets one more chance but no long wait.
+  // When the cache has the revision, two attempts at the Hub are enough.
   const int attempts = is_cached ? std::min(2, settings_.attempts) : settings_.attempts;
   try {
     RevisionInfo info = client.revision(revision_, attempts, stop);
@@ -126,8 +127,9 @@ std::vector<RepoFile> Snapshot::missing(const std::vector<std::string>& paths, c
   }
   if (absent.empty()) return {};
   if (from_cache_) {
-    throw Error(ErrorKind::network, fmt::format("{} of {} at {} is not in the cache, and the Hub is not asked",
-                                                absent.front(), repo_, revision_));
+    throw Error(ErrorKind::network,
+                fmt::format("{} of {} at {} is not in the cache, and the Hub is offline or out of reach",
+                            absent.front(), repo_, revision_));
   }
   if (!listing_) {
     HubClient client(settings_, repo_);
@@ -139,7 +141,7 @@ std::vector<RepoFile> Snapshot::missing(const std::vector<std::string>& paths, c
     const auto found = std::ranges::lower_bound(*listing_, path, {}, &RepoFile::path);
     if (found == listing_->end() || found->path != path) {
       throw Error(ErrorKind::network,
-                  fmt::format("the Hub names {} at {} but does not list it", shown_text(path), repo_));
+                  fmt::format("the Hub names the file {} of {} but does not list it", shown_text(path), repo_));
     }
     files.push_back(*found);
   }
@@ -151,7 +153,7 @@ void Snapshot::note_revision() const {
   try {
     cache_.set_commit(revision_, commit_);
   } catch (const Error&) {
-    return;  // a cache that can only be read serves what it holds all the same
+    return;  // a read-only cache still serves the files it has
   }
 }
 

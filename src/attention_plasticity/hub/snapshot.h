@@ -12,33 +12,34 @@
 
 namespace attention_plasticity {
 
-/// A dataset at one commit: what is in it, and where its files are or will be on disk.
+/// A dataset at one commit: its files, and where they are or will be on disk.
 class Snapshot {
  public:
-  /// Looks the revision up on the Hub; in the cache when offline, or when the Hub cannot be reached and the cache knows
-  /// the revision (a line in `notes` then says so). Throws Error(usage) for a name that is none, Error as HubClient has
-  /// it, Error(input) for a revision that is not there, naming those nearest to it, Error(network) when offline and
-  /// nothing is cached.
+  /// Looks up the revision on the Hub. Uses the cache instead when offline, and when the Hub cannot be reached and the
+  /// cache has the revision; a line in `notes` then says so. Throws Error(usage) for a malformed name, the errors of
+  /// HubClient, Error(input) for a revision that does not exist, with the nearest names, and Error(network) when
+  /// offline and the revision is not cached.
   Snapshot(const HubSettings& settings, std::string repo, std::string revision, std::vector<std::string>& notes,
            const std::stop_token& stop);
 
   const std::string& repo() const { return repo_; }
   const std::string& revision() const { return revision_; }
   const std::string& commit() const { return commit_; }
-  /// Of all its files; of those in the cache when the Hub was not asked.
+  /// The paths of all its files; only of cached files when is_from_cache().
   const std::vector<std::string>& paths() const { return paths_; }
+  /// Whether the revision was looked up in the cache only.
   bool is_from_cache() const { return from_cache_; }
   std::filesystem::path folder() const { return cache_.snapshot(commit_); }
   bool has(const std::string& path) const { return cache_.holds_file(commit_, path); }
 
-  /// The files of these paths that are not on disk, with sizes and digests: one listing, if any is missing. Throws
-  /// Error(network) when they are and the Hub was not asked.
+  /// Those of these files that are not on disk, with sizes and digests from the Hub's listing, in the given order.
+  /// Throws Error(network) when a file is missing and is_from_cache().
   std::vector<RepoFile> missing(const std::vector<std::string>& paths, const std::stop_token& stop);
 
-  /// Notes in the cache which commit the revision stands for, where it can be written to.
+  /// Records the commit of the revision in the cache. Does nothing when the cache cannot be written.
   void note_revision() const;
 
-  /// The names that revisions go by; none when the Hub was not asked.
+  /// The names of branches and tags; empty when is_from_cache().
   RepoRefs refs(const std::stop_token& stop) const;
 
   const HubSettings& settings() const { return settings_; }
@@ -54,7 +55,7 @@ class Snapshot {
   HubCache cache_;
   std::string commit_;
   std::vector<std::string> paths_;
-  std::optional<std::vector<RepoFile>> listing_;  // by path; none before it is needed
+  std::optional<std::vector<RepoFile>> listing_;  // sorted by path; fetched when it is needed
   bool from_cache_ = false;
 };
 

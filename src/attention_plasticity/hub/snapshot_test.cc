@@ -4,25 +4,17 @@
 
 #include <chrono>
 #include <fstream>
-#include <memory>
+#include <set>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/base/temporary_folder_testing.h"
-#include "attention_plasticity/hub/downloads.h"
-#include "attention_plasticity/hub/hub_client.h"
-#include "attention_plasticity/hub/loopback_hub_testing.h"
+#include "attention_plasticity/hub/hub_fixture_testing.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::milliseconds;
 
-const HubRequestPattern of_files{std::nullopt, "/resolve", ""};
-const HubRequestPattern of_storage{HubHost::storage, "", ""};
-const DownloadObserver silent{[](const RepoFile&, const DownloadProgress&) {}, [](const std::string&) {}};
-
-class SnapshotTest : public ::testing::Test {
+class SnapshotTest : public HubTest {
  protected:
   SnapshotTest() {
     for (int i = 0; i < files; ++i) {
@@ -31,15 +23,8 @@ class SnapshotTest : public ::testing::Test {
     }
     hub_.add_file("org/name", "main", "config.json", "{}", false);
     hub_.add_file("org/name", "qwen3-8b-long", "config.json", "{\"x\": 1}", false);
-    settings_.endpoint = hub_.endpoint();
-    settings_.cache = folder_ / "cache";
     settings_.answer_timeout = std::chrono::seconds(5);
     settings_.attempts = 3;
-    settings_.pause = [](milliseconds) {};
-  }
-
-  Snapshot open(const std::string& revision = "main", const std::string& repo = "org/name") {
-    return {settings_, repo, revision, notes_, {}};
   }
 
   Error refusal(const std::string& revision, const std::string& repo = "org/name") {
@@ -51,22 +36,7 @@ class SnapshotTest : public ::testing::Test {
     return Error(ErrorKind::output, "no error");
   }
 
-  DownloadProgress fetch_all(Snapshot& snapshot, int workers = 8) {
-    std::vector<RepoFile> missing = snapshot.missing(snapshot.paths(), {});
-    Downloads downloads(
-        snapshot, std::move(missing), workers,
-        {[](const RepoFile&, const DownloadProgress&) {}, [this](const std::string& note) { notes_.push_back(note); }},
-        {});
-    while (!downloads.wait_for_all(std::chrono::seconds(10))) {
-    }
-    return downloads.progress();
-  }
-
   static constexpr int files = 6;
-  TemporaryFolder folder_;
-  LoopbackHub hub_;
-  HubSettings settings_;
-  std::vector<std::string> notes_;
 };
 
 TEST_F(SnapshotTest, KnowsCommitAndPathsByOneRequest) {
@@ -186,7 +156,7 @@ TEST_F(SnapshotTest, OfflineAndWithoutFilesIsNotInTheCache) {
 
 TEST_F(SnapshotTest, OfflineNeverAsksTheHub) {
   Snapshot online = open();
-  Downloads(online, online.missing({"config.json"}, {}), 1, silent, {}).wait_for("config.json");
+  Downloads(online, online.missing({"config.json"}, {}), 1, observer(), {}).wait_for("config.json");
   online.note_revision();
   hub_.reset();
   settings_.offline = true;
@@ -301,98 +271,6 @@ TEST_F(SnapshotTest, AsksAgainWhenTheHubIsBusy) {
 TEST_F(SnapshotTest, NeedsAFolderForTheCache) {
   settings_.cache.clear();
   EXPECT_EQ(refusal("main").kind(), ErrorKind::usage);
-}
-
-using DownloadsTest = SnapshotTest;
-
-TEST_F(DownloadsTest, BringFilesInTheirOrder) {
-  Snapshot snapshot = open();
-  Downloads downloads(snapshot, snapshot.missing(snapshot.paths(), {}), 1,
-                      {[](const RepoFile&, const DownloadProgress&) {}, [](const std::string&) {}}, {});
-  downloads.wait_for("l00h00q/data.parquet");
-  downloads.wait_for("config.json");
-  downloads.wait_for("none of them");
-  EXPECT_TRUE(snapshot.has("config.json"));
-}
-
-TEST_F(DownloadsTest, FetchContentThatTwoFilesShareOnce) {
-  hub_.add_file("org/name", "main", "l09h00q/data.parquet", std::string(20'000, 'a'), true);
-  Snapshot snapshot = open();
-  const DownloadProgress progress = fetch_all(snapshot);
-  EXPECT_EQ(hub_.requests(of_storage).size(), static_cast<std::size_t>(files));
-  EXPECT_EQ(progress.bytes, progress.all_bytes);
-  EXPECT_TRUE(snapshot.missing(snapshot.paths(), {}).empty());
-}
-
-TEST_F(DownloadsTest, EndAllAtTheFirstFailure) {
-  hub_.inject({HubHost::api, "/resolve/", ""}, refuse_with(403, {{"X-Error-Code", "GatedRepo"}}), 100);
-  Snapshot snapshot = open();
-  Downloads downloads(snapshot, snapshot.missing(snapshot.paths(), {}), 2,
-                      {[](const RepoFile&, const DownloadProgress&) {}, [](const std::string&) {}}, {});
-  try {
-    downloads.wait_for("l05h00q/data.parquet");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::access);
-    EXPECT_NE(std::string(error.what()).find("gated"), std::string::npos) << error.what();
-  }
-  EXPECT_LE(hub_.requests(of_files).size(), 4U);
-}
-
-TEST_F(DownloadsTest, StopOnRequest) {
-  Snapshot snapshot = open();
-  std::vector<RepoFile> missing = snapshot.missing(snapshot.paths(), {});
-  hub_.set_bytes_per_second(1000);
-  std::stop_source stop;
-  Downloads downloads(snapshot, std::move(missing), 2,
-                      {[](const RepoFile&, const DownloadProgress&) {}, [](const std::string&) {}}, stop.get_token());
-  stop.request_stop();
-  EXPECT_THROW(downloads.wait_for("l05h00q/data.parquet"), Stopped);
-}
-
-TEST_F(DownloadsTest, AreGivenUpWithTheObject) {
-  Snapshot snapshot = open();
-  std::vector<RepoFile> missing = snapshot.missing(snapshot.paths(), {});
-  hub_.set_bytes_per_second(1000);
-  const auto start = std::chrono::steady_clock::now();
-  {
-    const Downloads downloads(snapshot, std::move(missing), 2, silent, {});
-    EXPECT_LT(downloads.progress().files, downloads.progress().all_files);
-  }
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
-}
-
-TEST_F(DownloadsTest, OfTwoAtOnceEndWithOneCopy) {
-  hub_.set_bytes_per_second(100'000);
-  Snapshot one = open();
-  Snapshot other = open();
-  {
-    const std::jthread beside([&] { fetch_all(other, 4); });
-    fetch_all(one, 4);
-  }
-  EXPECT_EQ(hub_.requests(of_storage).size(), static_cast<std::size_t>(files));
-  for (const std::string& name : folder_.names()) EXPECT_FALSE(name.ends_with(".incomplete")) << name;
-}
-
-TEST_F(DownloadsTest, WithoutLinksBringFilesAllTheSame) {
-  settings_.use_symlinks = false;
-  Snapshot snapshot = open();
-  fetch_all(snapshot);
-  EXPECT_TRUE(snapshot.missing(snapshot.paths(), {}).empty());
-  EXPECT_FALSE(fs::is_symlink(snapshot.folder() / "config.json"));
-}
-
-TEST_F(DownloadsTest, MustFitOnTheDisk) {
-  const Snapshot snapshot = open();
-  const RepoFile huge{"huge", std::uint64_t{1} << 60U, std::string(64, 'a'), true};
-  try {
-    check_disk_space(snapshot, {huge});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::output);
-    EXPECT_NE(std::string(error.what()).find("1048576.0 TiB"), std::string::npos) << error.what();
-  }
-  EXPECT_NO_THROW(check_disk_space(snapshot, {{"small", 1, std::string(64, 'a'), true}}));
 }
 
 }  // namespace

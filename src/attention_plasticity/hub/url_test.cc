@@ -22,6 +22,22 @@ TEST(ResolvedUrl, RefusesWhatIsNoAddressOfTheWeb) {
   }
 }
 
+TEST(UrlParts, HaveTheDefaultPortAndTellOfCredentials) {
+  const auto parts = url_parts("HTTPS://Hub.Example/x?y");
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(parts->scheme, "https");
+  EXPECT_EQ(parts->host, "hub.example");
+  EXPECT_EQ(parts->port, "443");
+  EXPECT_FALSE(parts->has_credentials);
+  EXPECT_EQ(url_parts("http://h:81")->port, "81");
+  for (const char* url : {"https://ada:secret@h", "https://ada@h", "https://:secret@h", "https://@h"}) {
+    EXPECT_TRUE(url_parts(url)->has_credentials) << url;
+  }
+  for (const char* url : {"", "h", "https://", "https://:80", "https://h:99999", "https://a b"}) {
+    EXPECT_FALSE(url_parts(url)) << url;
+  }
+}
+
 TEST(SameOrigin, ComparesSchemeHostAndPort) {
   const std::string hub = "https://hub.example";
   EXPECT_TRUE(have_same_origin(hub, "https://hub.example/api/x?y"));
@@ -43,10 +59,12 @@ TEST(UrlHost, LeavesOutWhatIsNobodysBusiness) {
 }
 
 TEST(PercentEncoded, KeepsSlashesOnlyAsFolders) {
-  EXPECT_EQ(percent_encoded("a b/c%d", Slashes::part_folders), "a%20b/c%25d");
-  EXPECT_EQ(percent_encoded("refs/pr/1", Slashes::encoded), "refs%2Fpr%2F1");
-  EXPECT_EQ(percent_encoded("l00h00q/data.parquet", Slashes::part_folders), "l00h00q/data.parquet");
-  EXPECT_EQ(percent_encoded("é?#", Slashes::part_folders), "%C3%A9%3F%23");
+  EXPECT_EQ(percent_encoded("a b/c%d", Slashes::keep), "a%20b/c%25d");
+  EXPECT_EQ(percent_encoded("refs/pr/1", Slashes::encode), "refs%2Fpr%2F1");
+  EXPECT_EQ(percent_encoded("l00h00q/data.parquet", Slashes::keep), "l00h00q/data.parquet");
+  EXPECT_EQ(percent_encoded("é?#", Slashes::keep), "%C3%A9%3F%23");
+  EXPECT_EQ(percent_encoded("a%2Fb/-._~", Slashes::keep), "a%252Fb/-._~");
+  EXPECT_EQ(percent_encoded("", Slashes::keep), "");
 }
 
 }  // namespace

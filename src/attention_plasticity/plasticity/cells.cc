@@ -3,36 +3,28 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
+#include <span>
+#include <utility>
+#include <variant>
 
 #include "attention_plasticity/base/matrix.h"
-#include "attention_plasticity/plasticity/diagonal_model.h"
+#include "attention_plasticity/base/widen.h"
+#include "attention_plasticity/plasticity/grouped_queries.h"
+#include "attention_plasticity/plasticity/key_buckets.h"
 #include "attention_plasticity/plasticity/key_difference_kernel.h"
+#include "attention_plasticity/plasticity/key_pairs.h"
+#include "attention_plasticity/plasticity/mean.h"
 #include "attention_plasticity/plasticity/query_model.h"
 
 namespace attention_plasticity {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-struct PairMean {
-  double sum = 0;
-  std::size_t count = 0;
-
-  void add(double value) {
-    if (std::isnan(value)) return;
-    sum += value;
-    ++count;
-  }
-  double value() const { return count > 0 ? sum / static_cast<double>(count) : nan; }
-};
 
 // The head's mean over its non-empty cells.
 class CellMean {
  public:
   explicit CellMean(Weighting weighting) : weighting_(weighting) {}
 
-  void add(const PairMean& cell, std::size_t queries) {
+  void add(const Mean& cell, std::size_t queries) {
     if (cell.count == 0) return;
     double weight = 1;
     if (weighting_ == Weighting::queries) weight = static_cast<double>(queries);
@@ -40,7 +32,7 @@ class CellMean {
     sum_ += weight * cell.value();
     total_ += weight;
   }
-  double value() const { return total_ > 0 ? sum_ / total_ : nan; }
+  double value() const { return total_ > 0 ? sum_ / total_ : std::numeric_limits<double>::quiet_NaN(); }
 
  private:
   Weighting weighting_;
@@ -50,7 +42,7 @@ class CellMean {
 
 std::map<std::int64_t, std::vector<std::size_t>> rows_by_bucket(std::span<const std::int64_t> bucket) {
   std::map<std::int64_t, std::vector<std::size_t>> rows;
-  // Neighbours are mostly of one bucket.
+  // Consecutive rows are mostly of one bucket, which is then not looked up again.
   std::vector<std::size_t>* of_last = nullptr;
   for (std::size_t i = 0; i < bucket.size(); ++i) {
     if (i == 0 || bucket[i] != bucket[i - 1]) of_last = &rows[bucket[i]];
@@ -59,97 +51,112 @@ std::map<std::int64_t, std::vector<std::size_t>> rows_by_bucket(std::span<const 
   return rows;
 }
 
-// By jackknife group; all in one where there are none.
-GroupedRows split(std::span<const std::size_t> rows, const PooledQueries& queries) {
-  if (queries.groups == 0) return {{rows.begin(), rows.end()}};
-  GroupedRows groups(queries.groups);
-  for (const std::size_t row : rows) groups[queries.group[row]].push_back(row);
-  return groups;
+using PairSampler = std::variant<BucketPairSampler, LocalPairSampler>;
+
+PairSampler make_sampler(const HeadRows& queries, const HeadRows& keys, const KeyBuckets& buckets,
+                         const PooledSettings& settings) {
+  if (settings.sampler == Sampler::bucket) return BucketPairSampler(keys, buckets);
+  return LocalPairSampler(queries, keys, buckets, settings.max_relative_distance);
 }
 
-GroupedRows split_all(const PooledQueries& queries) {
-  GroupedRows groups(queries.groups);
-  for (std::size_t row = 0; row < queries.group.size(); ++row) groups[queries.group[row]].push_back(row);
-  return groups;
-}
-
-PairMean mean_of(std::span<const double> values) {
-  PairMean mean;
-  for (const double value : values) mean.add(value);
-  return mean;
-}
-
-// One query bucket: its model, and the cells that are drawn for it.
-class BucketMeasurement {
+class Measurement {
  public:
-  BucketMeasurement(const PooledQueries& queries, const std::vector<std::size_t>& rows, const HeadRows& keys,
-                    Method method, const GroupedLines& lines)
-      : keys_(keys),
-        method_(method),
-        model_(method, queries.frame, lines, split(rows, queries), queries.position, queries.captured) {
-    if (method == Method::diagonal && queries.groups == 0) diagonal_.emplace(queries.frame, queries.lines, position());
-  }
+  Measurement(const HeadRows& queries, const HeadRows& keys, const PositionFrame& frame, const LineFit& lines,
+              const PooledSettings& settings, const JackknifeGroups& groups, NumpyGenerator& generator)
+      : queries_(queries),
+        keys_(keys),
+        frame_(frame),
+        settings_(settings),
+        groups_(groups),
+        generator_(generator),
+        captured_([&queries](std::size_t row, std::span<double> out) { widen(queries.row(row), out); }),
+        lines_(settings.method, lines, frame,
+               groups.count > 0 ? split_rows(queries.size(), groups.of_query, groups.count) : GroupedRows(),
+               queries.position, captured_),
+        key_buckets_(group_by_bucket(keys)),
+        sampler_(make_sampler(queries, keys, key_buckets_, settings)),
+        overall_(settings.weighting),
+        without_(groups.count, CellMean(settings.weighting)) {}
 
-  double position() const { return model_.positions().mean(); }
-
-  /// The cell's mean; the cell is also added to each mean without a group. `differences` is memory to work in.
-  PairMean add(const CellPairs& cell, Matrix& differences, std::vector<CellMean>& without) const {
-    if (diagonal_) return mean_of(diagonal_->plasticity(keys_, cell.pairs));
-    if (differences.rows() != cell.pairs.size()) differences = Matrix(cell.pairs.size(), keys_.width);
-    write_differences(keys_, cell.pairs, differences);
-    const QueryModel::Pairs pairs = model_.pairs(differences);
-    for (std::size_t g = 0; g < without.size(); ++g) {
-      const std::size_t left = model_.positions().count(g);
-      if (left >= fewest_queries(method_)) without[g].add(mean_without(g, cell.group, pairs), left);
+  HeadPlasticity run() {
+    for (const auto& [bucket, rows] : rows_by_bucket(queries_.bucket)) {
+      if (bucket > 0 && rows.size() >= fewest_queries(settings_.method)) add_query_bucket(bucket, rows);
     }
-    return mean_of(pairs.plasticity());
+    head_.overall = overall_.value();
+    for (const CellMean& mean : without_) head_.without_group.push_back(mean.value());
+    return std::move(head_);
   }
 
  private:
-  static PairMean mean_without(std::size_t group, std::span<const std::size_t> group_of_pair,
-                               const QueryModel::Pairs& pairs) {
-    const std::vector<double> values = pairs.plasticity(group);
-    PairMean mean;
+  void add_query_bucket(std::int64_t query_bucket, std::span<const std::size_t> rows) {
+    const QueryModel model(settings_.method, frame_, lines_, split_rows(rows, groups_.of_query, groups_.count),
+                           queries_.position, captured_);
+    const double position = model.positions().mean();
+    Mean at_time;
+    for (const std::int64_t key_bucket :
+         visible_key_buckets(key_buckets_, query_bucket, position, queries_.window, settings_.window_unit)) {
+      const Mean cell = measure_cell(model, draw_pairs(key_bucket));
+      head_.cells.push_back({query_bucket, key_bucket, cell.value(), cell.count});
+      overall_.add(cell, rows.size());
+      at_time.sum += cell.sum;
+      at_time.count += cell.count;
+    }
+    head_.times.push_back({query_bucket, position, at_time.value(), at_time.count, rows.size()});
+  }
+
+  std::vector<KeyPair> draw_pairs(std::int64_t key_bucket) {
+    return std::visit([&](const auto& sampler) { return sampler.draw(key_bucket, settings_.num_pairs, generator_); },
+                      sampler_);
+  }
+
+  // The cell's mean; the cell is also added to the mean without each group.
+  Mean measure_cell(const QueryModel& model, std::span<const KeyPair> pairs) {
+    if (differences_.rows() != pairs.size()) differences_ = Matrix(pairs.size(), keys_.width);
+    write_differences(keys_, pairs, differences_);
+    const QueryModel::Pairs modelled = model.pairs(differences_);
+    for (std::size_t g = 0; g < groups_.count; ++g) {
+      const std::size_t left = model.positions().count(g);
+      if (left < fewest_queries(settings_.method)) continue;
+      without_[g].add(
+          mean_over(modelled.plasticity(g), [&](std::size_t pair) { return groups_.of_key[pairs[pair].first] != g; }),
+          left);
+    }
+    return mean_over(modelled.plasticity(), [](std::size_t) { return true; });
+  }
+
+  // NaN stands for a pair that the method drops.
+  template <class Counts>
+  static Mean mean_over(std::span<const double> values, const Counts& counts) {
+    Mean mean;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (group_of_pair[i] != group) mean.add(values[i]);
+      if (counts(i) && !std::isnan(values[i])) mean.add(values[i]);
     }
     return mean;
   }
 
+  const HeadRows& queries_;
   const HeadRows& keys_;
-  Method method_;
-  QueryModel model_;
-  std::optional<DiagonalModel> diagonal_;  // in its place, where it serves
+  const PositionFrame& frame_;
+  const PooledSettings& settings_;
+  const JackknifeGroups& groups_;
+  NumpyGenerator& generator_;
+  QueryRow captured_;
+  GroupedLines lines_;
+  KeyBuckets key_buckets_;
+  PairSampler sampler_;
+  Matrix differences_;  // of the cell that is being measured
+
+  HeadPlasticity head_;
+  CellMean overall_;
+  std::vector<CellMean> without_;
 };
 
 }  // namespace
 
-HeadPlasticity measure_plasticity(const PooledQueries& queries, const HeadRows& keys, const DrawCells& draw,
-                                  Method method, Weighting weighting) {
-  const GroupedLines lines(method, queries.lines, queries.frame, split_all(queries), queries.position,
-                           queries.captured);
-  HeadPlasticity head;
-  CellMean overall(weighting);
-  std::vector<CellMean> without(queries.groups, CellMean(weighting));
-  Matrix differences;  // of one cell after the other
-  for (const auto& [bucket_, rows] : rows_by_bucket(queries.bucket)) {
-    if (bucket_ <= 0 || rows.size() < fewest_queries(method)) continue;
-    const std::int64_t bucket = bucket_;
-    const std::size_t n_queries = rows.size();
-    const BucketMeasurement measurement(queries, rows, keys, method, lines);
-    PairMean at_time;
-    draw(bucket, measurement.position(), [&](const CellPairs& cell) {
-      const PairMean mean = measurement.add(cell, differences, without);
-      head.cells.push_back({bucket, cell.key_bucket, mean.value(), mean.count});
-      overall.add(mean, n_queries);
-      at_time.sum += mean.sum;
-      at_time.count += mean.count;
-    });
-    head.times.push_back({bucket, measurement.position(), at_time.value(), at_time.count, n_queries});
-  }
-  head.overall = overall.value();
-  for (const CellMean& mean : without) head.without_group.push_back(mean.value());
-  return head;
+HeadPlasticity measure_plasticity(const HeadRows& queries, const HeadRows& keys, const PositionFrame& frame,
+                                  const LineFit& lines, const PooledSettings& settings, const JackknifeGroups& groups,
+                                  NumpyGenerator generator) {
+  return Measurement(queries, keys, frame, lines, settings, groups, generator).run();
 }
 
 }  // namespace attention_plasticity

@@ -2,37 +2,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <span>
 #include <vector>
 
 #include "attention_plasticity/base/head_rows.h"
-#include "attention_plasticity/plasticity/grouped_queries.h"
-#include "attention_plasticity/plasticity/key_pairs.h"
+#include "attention_plasticity/plasticity/jackknife_groups.h"
 #include "attention_plasticity/plasticity/options.h"
 #include "attention_plasticity/plasticity/position_frame.h"
+#include "attention_plasticity/random/numpy_generator.h"
 #include "attention_plasticity/stats/line_fit.h"
 
 namespace attention_plasticity {
 
-/// A head's queries, as captured, and how they follow position.
-struct PooledQueries {
-  QueryRow captured;
-  const PositionFrame& frame;
-  const LineFit& lines;  ///< on position, of the rotated queries
-  std::span<const std::int64_t> bucket;
-  std::span<const double> position;
-  std::span<const std::size_t> group;  ///< jackknife group of each query, below `groups`; empty if there is none
-  std::size_t groups = 0;
-};
-
-/// The key pairs drawn for one cell of a query bucket.
-struct CellPairs {
-  std::int64_t key_bucket;
-  std::vector<KeyPair> pairs;
-  std::vector<std::size_t> group;  ///< jackknife group of each pair's example
-};
-
+/// The queries of one bucket and the keys of an earlier one.
 struct Cell {
   std::int64_t query_bucket;
   std::int64_t key_bucket;
@@ -41,30 +22,41 @@ struct Cell {
 };
 
 /// All cells of one query bucket together: the head's plasticity at one time.
-struct TimePoint {
+struct PooledTime {
   std::int64_t query_bucket;
-  double position;    ///< mean position of the bucket's queries
+  double position;    ///< mean position of the bucket's queries, in tokens
   double plasticity;  ///< mean over all pairs of the bucket's cells; NaN when there is none
   std::size_t n_pairs;
   std::size_t n_queries;
 };
 
+/// Pooled plasticity of a head.
 struct HeadPlasticity {
-  double overall;  ///< weighted mean of the cells; NaN when all are empty
-  std::vector<Cell> cells;
-  std::vector<TimePoint> times;
-  std::vector<double> without_group;  ///< `overall` with one jackknife group left out, for each group; may be NaN
+  double overall;                     ///< weighted mean of the cells; NaN when all are empty
+  std::vector<Cell> cells;            ///< by (query bucket, key bucket)
+  std::vector<PooledTime> times;      ///< by query bucket
+  std::vector<double> without_group;  ///< `overall` without each jackknife group; NaN where nothing is left
 };
 
-using TakeCell = std::function<void(const CellPairs& cell)>;
-/// Draws the cells of a query bucket and hands them over, by ascending key bucket. Called once for each, by ascending
-/// query bucket, so that one generator can serve all of them and only one cell's pairs are in memory.
-using DrawCells = std::function<void(std::int64_t query_bucket, double mean_position, const TakeCell& take)>;
+/// How pooled plasticity is measured.
+struct PooledSettings {
+  Method method = Method::positional;
+  Sampler sampler = Sampler::bucket;
+  Weighting weighting = Weighting::queries;
+  WindowUnit window_unit = WindowUnit::tokens;
+  std::size_t num_pairs = 256;          ///< key pairs drawn for a cell, >= 1
+  double max_relative_distance = 0.05;  ///< reach of the local sampler, in (0, 1]
+};
 
-/// 4 p (1 - p), p = P(w·q > 0) with q as the method models the queries of the bucket (QueryModel), for every pair, and
-/// its means over cells, times and the head. Query bucket 0 and those with too few queries for the method are skipped.
-/// Without group g, the models come from the other queries and the means run over the pairs of other examples.
-HeadPlasticity measure_plasticity(const PooledQueries& queries, const HeadRows& keys, const DrawCells& draw,
-                                  Method method, Weighting weighting);
+/// Pooled plasticity: the mean of 4 p (1 - p), p = P(w·q > 0), over key pairs with the difference w, where q follows
+/// the method's model of all queries of a bucket (QueryModel).
+///
+/// For each query bucket, ascending, and each earlier key bucket that it sees, ascending, the sampler draws pairs with
+/// the one `generator`. Query bucket 0 and buckets with too few queries for the method have no cells. `frame` is the
+/// space of the models, and `lines` are the lines of all queries on position in that space. Without group g, the models
+/// come from the other queries and the means run over the pairs of other examples.
+HeadPlasticity measure_plasticity(const HeadRows& queries, const HeadRows& keys, const PositionFrame& frame,
+                                  const LineFit& lines, const PooledSettings& settings, const JackknifeGroups& groups,
+                                  NumpyGenerator generator);
 
 }  // namespace attention_plasticity

@@ -4,156 +4,165 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <tuple>
 
+#include "attention_plasticity/plasticity/key_buckets.h"
+#include "attention_plasticity/plasticity/key_difference_kernel.h"
+#include "attention_plasticity/plasticity/key_pairs.h"
+#include "attention_plasticity/plasticity/query_model.h"
 #include "attention_plasticity/plasticity/random_rows_testing.h"
 
 namespace attention_plasticity {
 namespace {
 
-// Of vectors that are in the space of the model already.
-HeadPlasticity measure_rotated(const Matrix& vectors, std::span<const std::int64_t> bucket,
-                               std::span<const double> position, std::span<const std::size_t> group, std::size_t groups,
-                               const HeadRows& keys, const std::function<std::vector<CellPairs>(std::int64_t)>& cells,
-                               Method method, Weighting weighting) {
-  LineMoments moments(vectors.cols());
-  for (std::size_t i = 0; i < vectors.rows(); ++i) moments.add(position[i], vectors.row(i));
-  const LineFit lines = moments.finish();
-  const PositionFrame frame(vectors.cols());
-  const auto row = [&](std::size_t i, std::span<double> out) { std::ranges::copy(vectors.row(i), out.begin()); };
-  const auto draw = [&](std::int64_t query_bucket, double, const TakeCell& take) {
-    for (const CellPairs& cell : cells(query_bucket)) take(cell);
-  };
-  return measure_plasticity({row, frame, lines, bucket, position, group, groups}, keys, draw, method, weighting);
+constexpr std::uint64_t seed = 3;
+
+QueryRow captured(const HeadRows& queries) {
+  return [&queries](std::size_t row, std::span<double> out) { std::ranges::copy(queries.row(row), out.begin()); };
 }
 
-// Two query buckets of 3 and 5 queries, a third of one; one cell for bucket 1, three for bucket 2, the last one empty.
-class Cells : public testing::Test {
- protected:
-  Cells() {
-    NumpyGenerator generator(5);
-    vectors_ = random_matrix(10, 3, generator);
-    keys_ = random_rows(1, 20, 20, 20, 3, generator);
-    for (const std::size_t count : {4, 2, 6, 0}) {
-      pairs_.emplace_back();
-      for (std::size_t i = 0; i < count; ++i) {
-        const auto [first, second] = generator.choose_two(20);
-        pairs_.back().push_back({first, second});
-      }
-    }
+LineFit lines_of(const HeadRows& queries, std::span<const std::size_t> rows) {
+  LineMoments moments(queries.width);
+  std::vector<double> vector(queries.width);
+  for (const std::size_t row : rows) {
+    captured(queries)(row, vector);
+    moments.add(queries.position[row], vector);
   }
+  return moments.finish();
+}
 
-  HeadPlasticity measure(Method method, Weighting weighting) const {
-    const auto draw = [&](std::int64_t bucket) {
-      std::vector<CellPairs> cells;
-      const std::size_t first = bucket == 1 ? 0 : 1;
-      for (std::size_t i = first; i < (bucket == 1 ? 1U : 4U); ++i) {
-        cells.push_back({static_cast<std::int64_t>(i - first), pairs_[i], {}});
-      }
-      return cells;
-    };
-    return measure_rotated(vectors_, bucket_, position_, {}, 0, keys_, draw, method, weighting);
+LineFit lines_of(const HeadRows& queries) { return lines_of(queries, split_rows(queries.size(), {}, 0)[0]); }
+
+// In the space of the captured vectors.
+HeadPlasticity measure(const HeadRows& queries, const HeadRows& keys, const PooledSettings& settings,
+                       const JackknifeGroups& groups = {}) {
+  return measure_plasticity(queries, keys, PositionFrame(queries.width), lines_of(queries), settings, groups,
+                            NumpyGenerator(seed));
+}
+
+HeadRows rows_in_buckets(const std::vector<std::int64_t>& bucket, const std::vector<double>& position) {
+  NumpyGenerator generator(5);
+  HeadRows rows{3, bucket, std::vector<std::uint64_t>(bucket.size(), 7), position, {}, {}};
+  for (std::size_t i = 0; i < 3 * bucket.size(); ++i) {
+    rows.vectors.push_back(static_cast<float>(random_normal(generator)));
   }
+  return rows;
+}
 
-  Matrix vectors_;
-  std::vector<std::int64_t> bucket_{0, 1, 1, 1, 2, 2, 2, 2, 2, 3};
-  std::vector<double> position_{0, 10, 11, 15, 20, 21, 22, 23, 29, 30};
-  HeadRows keys_;
-  std::vector<std::vector<KeyPair>> pairs_;
-};
+// Query buckets of 1, 3, 5 and 1 queries; key buckets with 3 and 6 pairs and one with a single key.
+const HeadRows some_queries = rows_in_buckets({0, 1, 1, 1, 4, 4, 4, 4, 4, 5}, {0, 10, 11, 15, 40, 41, 42, 43, 49, 50});
+const HeadRows some_keys = rows_in_buckets({0, 0, 0, 1, 1, 1, 1, 3}, {1, 2, 5, 10, 12, 13, 17, 30});
 
-TEST_F(Cells, AverageOverPairsTimesAndHead) {
-  const HeadPlasticity head = measure(Method::full, Weighting::queries);
+TEST(Cells, AverageOverPairsTimesAndHead) {
+  const HeadPlasticity head = measure(some_queries, some_keys, {.method = Method::full});
   ASSERT_EQ(head.cells.size(), 4U);
-  EXPECT_EQ(head.cells[2].query_bucket, 2);
+  EXPECT_EQ(head.cells[0].n_pairs, 3U);
+  EXPECT_EQ(head.cells[2].query_bucket, 4);
   EXPECT_EQ(head.cells[2].key_bucket, 1);
   EXPECT_EQ(head.cells[2].n_pairs, 6U);
   EXPECT_TRUE(std::isnan(head.cells[3].plasticity));
   EXPECT_EQ(head.cells[3].n_pairs, 0U);
   const double a = head.cells[0].plasticity, b = head.cells[1].plasticity, c = head.cells[2].plasticity;
   EXPECT_NEAR(head.overall, (3 * a + 5 * b + 5 * c) / 13, 1e-15);
-  EXPECT_NEAR(measure(Method::full, Weighting::pairs).overall, (4 * a + 2 * b + 6 * c) / 12, 1e-15);
-  EXPECT_NEAR(measure(Method::full, Weighting::uniform).overall, (a + b + c) / 3, 1e-15);
+  const auto overall = [](Weighting weighting) {
+    return measure(some_queries, some_keys, {.method = Method::full, .weighting = weighting}).overall;
+  };
+  EXPECT_NEAR(overall(Weighting::pairs), (3 * a + 3 * b + 6 * c) / 12, 1e-15);
+  EXPECT_NEAR(overall(Weighting::uniform), (a + b + c) / 3, 1e-15);
 
-  ASSERT_EQ(head.times.size(), 2U);  // bucket 0 takes no part, bucket 3 has one query only
+  ASSERT_EQ(head.times.size(), 2U);  // bucket 0 takes no part, bucket 5 has one query only
   EXPECT_EQ(head.times[0].position, 12);
-  EXPECT_EQ(head.times[1].position, 23);
+  EXPECT_EQ(head.times[1].position, 43);
   EXPECT_EQ(head.times[1].n_queries, 5U);
-  EXPECT_EQ(head.times[1].n_pairs, 8U);
-  EXPECT_NEAR(head.times[1].plasticity, (2 * b + 6 * c) / 8, 1e-15);
+  EXPECT_EQ(head.times[1].n_pairs, 9U);
+  EXPECT_NEAR(head.times[1].plasticity, (3 * b + 6 * c) / 9, 1e-15);
 }
 
-TEST_F(Cells, OfSingleQueryCountForDiagonalOnly) {
-  const HeadPlasticity head = measure(Method::diagonal, Weighting::queries);
+TEST(Cells, OfSingleQueryCountForDiagonalOnly) {
+  const HeadPlasticity head = measure(some_queries, some_keys, {.method = Method::diagonal});
   ASSERT_EQ(head.times.size(), 3U);
   EXPECT_EQ(head.times[2].n_queries, 1U);
 }
 
-// Queries and pairs of three groups: without one of them, the head is what the other two make it.
-class CellsWithoutGroup : public testing::TestWithParam<std::tuple<Method, Weighting>> {};
-
-TEST_P(CellsWithoutGroup, AreThoseOfTheRest) {
-  const auto [method, weighting] = GetParam();
-  NumpyGenerator generator(6);
-  const Matrix vectors = random_matrix(60, 3, generator);
-  const HeadRows keys = random_rows(1, 31, 31, 31, 3, generator);  // pairs are of one and the next
-  std::vector<std::int64_t> bucket;
-  std::vector<double> position;
-  std::vector<std::size_t> group, pair_group;
-  for (std::size_t i = 0; i < 60; ++i) {
-    bucket.push_back(static_cast<std::int64_t>(generator.integers(3)));
-    position.push_back(100 * static_cast<double>(bucket.back()) + 100 * generator.random());
-    group.push_back(generator.integers(3));
-  }
-  for (std::size_t i = 0; i < 30; ++i) pair_group.push_back(generator.integers(3));
-  // Bucket 1 has one cell with all pairs, bucket 2 another one with the first twenty.
-  const auto cells = [&](std::int64_t query_bucket, std::optional<std::size_t> left_out) {
-    CellPairs cell{0, {}, {}};
-    for (std::size_t i = 0; i < (query_bucket == 1 ? 30U : 20U); ++i) {
-      if (left_out == pair_group[i]) continue;
-      cell.pairs.push_back({i, i + 1});
-      cell.group.push_back(pair_group[i]);
-    }
-    return std::vector<CellPairs>{cell};
-  };
-  const HeadPlasticity whole = measure_rotated(
-      vectors, bucket, position, group, 3, keys, [&](std::int64_t query_bucket) { return cells(query_bucket, {}); },
-      method, weighting);
-  ASSERT_EQ(whole.without_group.size(), 3U);
-  for (std::size_t left_out = 0; left_out < 3; ++left_out) {
-    std::vector<std::int64_t> rest_bucket;
-    std::vector<double> rest_position;
-    std::vector<std::size_t> rows;
-    for (std::size_t i = 0; i < 60; ++i) {
-      if (group[i] != left_out) rows.push_back(i);
-    }
-    Matrix rest(rows.size(), 3);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      rest_bucket.push_back(bucket[rows[i]]);
-      rest_position.push_back(position[rows[i]]);
-      for (std::size_t c = 0; c < 3; ++c) rest.row(i)[c] = vectors.row(rows[i])[c];
-    }
-    const HeadPlasticity alone = measure_rotated(
-        rest, rest_bucket, rest_position, {}, 0, keys,
-        [&](std::int64_t query_bucket) { return cells(query_bucket, left_out); }, method, weighting);
-    EXPECT_NEAR(whole.without_group[left_out], alone.overall, 1e-13);
-  }
+TEST(Cells, ReachAsFarAsTheWindow) {
+  HeadRows queries = some_queries;
+  queries.window = 20;
+  const HeadPlasticity head = measure(queries, some_keys, {.method = Method::full});
+  ASSERT_EQ(head.cells.size(), 2U);
+  EXPECT_EQ(head.cells[0].key_bucket, 0);  // of query bucket 1
+  EXPECT_EQ(head.cells[1].key_bucket, 3);  // of query bucket 4
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CellsWithoutGroup,
-                         testing::Combine(testing::Values(Method::positional, Method::full, Method::diagonal),
-                                          testing::Values(Weighting::queries, Weighting::pairs, Weighting::uniform)));
-
-TEST(CellsWithoutPairs, GiveNoValue) {
-  const std::vector<std::int64_t> bucket{1, 1};
-  const std::vector<double> position{1, 2};
-  const HeadPlasticity head = measure_rotated(
-      Matrix(2, 2), bucket, position, {}, 0, HeadRows{},
-      [](std::int64_t) { return std::vector<CellPairs>{{0, {}, {}}}; }, Method::positional, Weighting::queries);
+TEST(Cells, WithoutPairsGiveNoValue) {
+  const HeadRows keys = rows_in_buckets({0}, {2});
+  const HeadPlasticity head = measure(some_queries, keys, {});
+  EXPECT_EQ(head.cells.size(), 2U);
   EXPECT_TRUE(std::isnan(head.overall));
   EXPECT_TRUE(std::isnan(head.times.at(0).plasticity));
 }
+
+// The definition: models of the queries that are not left out, and the pairs that the samplers draw for all of them.
+double plain_overall(const HeadRows& queries, const HeadRows& keys, const PooledSettings& settings,
+                     const JackknifeGroups& groups, LeftOut left_out) {
+  std::vector<std::size_t> rest;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (left_out != groups.of_query[i]) rest.push_back(i);
+  }
+  const PositionFrame frame(queries.width);
+  const GroupedLines lines(settings.method, lines_of(queries, rest), frame, {}, queries.position, captured(queries));
+  const KeyBuckets buckets = group_by_bucket(keys);
+  const BucketPairSampler of_bucket(keys, buckets);
+  const LocalPairSampler local(queries, keys, buckets, settings.max_relative_distance);
+  NumpyGenerator generator(seed);
+  double sum = 0, total = 0;
+  for (std::int64_t bucket = 1; bucket <= std::ranges::max(queries.bucket); ++bucket) {
+    GroupedRows rows(1);
+    std::ranges::copy_if(rest, std::back_inserter(rows[0]), [&](auto row) { return queries.bucket[row] == bucket; });
+    const QueryModel model(settings.method, frame, lines, rows, queries.position, captured(queries));
+    for (const std::int64_t key_bucket : visible_key_buckets(buckets, bucket, 0, {}, settings.window_unit)) {
+      std::vector<KeyPair> pairs = settings.sampler == Sampler::bucket
+                                       ? of_bucket.draw(key_bucket, settings.num_pairs, generator)
+                                       : local.draw(key_bucket, settings.num_pairs, generator);
+      std::erase_if(pairs, [&](const KeyPair& pair) { return left_out == groups.of_key[pair.first]; });
+      Matrix differences(pairs.size(), keys.width);
+      write_differences(keys, pairs, differences);
+      double mean = 0;
+      for (const double value : model.pairs(differences).plasticity())
+        mean += value / static_cast<double>(pairs.size());
+      const double weight = settings.weighting == Weighting::queries ? static_cast<double>(rows[0].size())
+                            : settings.weighting == Weighting::pairs ? static_cast<double>(pairs.size())
+                                                                     : 1.0;
+      sum += weight * mean;
+      total += weight;
+    }
+  }
+  return sum / total;
+}
+
+class CellsOf : public testing::TestWithParam<std::tuple<Method, Weighting, Sampler>> {};
+
+TEST_P(CellsOf, HeadAreThoseOfTheDefinitionWithoutAnyGroup) {
+  const auto [method, weighting, sampler] = GetParam();
+  const PooledSettings settings{
+      .method = method, .sampler = sampler, .weighting = weighting, .num_pairs = 30, .max_relative_distance = 0.3};
+  NumpyGenerator generator(6);
+  const HeadRows queries = random_rows(6, 12, 80, 20, 3, generator);
+  const HeadRows keys = random_rows(6, 16, 80, 20, 3, generator);
+  JackknifeGroups groups{3, {}, {}};
+  for (const std::uint64_t example : queries.example) groups.of_query.push_back(example % 3);
+  for (const std::uint64_t example : keys.example) groups.of_key.push_back(example % 3);
+  const HeadPlasticity head = measure(queries, keys, settings, groups);
+  EXPECT_NEAR(head.overall, plain_overall(queries, keys, settings, groups, {}), 1e-13);
+  ASSERT_EQ(head.without_group.size(), 3U);
+  for (std::size_t g = 0; g < 3; ++g) {
+    EXPECT_NEAR(head.without_group[g], plain_overall(queries, keys, settings, groups, g), 1e-13) << g;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CellsOf,
+                         testing::Combine(testing::Values(Method::positional, Method::full, Method::diagonal),
+                                          testing::Values(Weighting::queries, Weighting::pairs, Weighting::uniform),
+                                          testing::Values(Sampler::bucket, Sampler::local)));
 
 }  // namespace
 }  // namespace attention_plasticity

@@ -56,7 +56,7 @@ void remove(Matrix& directions, const double* HWY_RESTRICT axis, double* HWY_RES
   }
 }
 
-void reflect_rows(Matrix& directions, const double* HWY_RESTRICT sign, const double* HWY_RESTRICT u) {
+void reflect(Matrix& directions, const double* HWY_RESTRICT sign, const double* HWY_RESTRICT u) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t width = directions.cols();
@@ -109,7 +109,7 @@ namespace {
 
 HWY_EXPORT(product_of_rows);
 HWY_EXPORT(remove);
-HWY_EXPORT(reflect_rows);
+HWY_EXPORT(reflect);
 HWY_EXPORT(add_row_components);
 
 }  // namespace
@@ -122,8 +122,8 @@ void remove_axis(Matrix& directions, std::span<const double> axis, std::span<dou
   HWY_DYNAMIC_DISPATCH(remove)(directions, axis.data(), along.data(), across.data());
 }
 
-void reflect(Matrix& directions, std::span<const double> sign, std::span<const double> u) {
-  HWY_DYNAMIC_DISPATCH(reflect_rows)(directions, sign.data(), u.empty() ? nullptr : u.data());
+void reflect_rows(Matrix& directions, std::span<const double> sign, std::span<const double> u) {
+  HWY_DYNAMIC_DISPATCH(reflect)(directions, sign.data(), u.empty() ? nullptr : u.data());
 }
 
 void add_components(const Matrix& directions, std::span<const double> m, std::span<const double> v,

@@ -70,19 +70,19 @@ TEST(DirectionKernel, AddsIndependentComponents) {
   });
 }
 
-TEST(PositionFrame, RotatesAsOrientationAndReflectionDo) {
+TEST(PositionFrame, OrientsAndReflects) {
   for_every_width([](const Matrix& w, std::span<const double> slope, std::span<const double> b) {
     std::vector<double> sign;
     for (const double x : b) sign.push_back(x < 0 ? -1 : 1);
     const Householder reflection(slope);
     const PositionFrame frame(sign, reflection);
-    Matrix rotated = w;
-    frame.rotate(rotated);
+    Matrix reflected = w;
+    frame.reflect(reflected);
     for (std::size_t i = 0; i < directions; ++i) {
       std::vector<double> expected(w.row(i).begin(), w.row(i).end());
       for (std::size_t c = 0; c < expected.size(); ++c) expected[c] *= sign[c];
       reflection.apply(expected);
-      for (std::size_t c = 0; c < expected.size(); ++c) EXPECT_NEAR(rotated.row(i)[c], expected[c], 1e-13);
+      for (std::size_t c = 0; c < expected.size(); ++c) EXPECT_NEAR(reflected.row(i)[c], expected[c], 1e-13);
       EXPECT_NEAR(dot(frame.axis(), w.row(i)), expected[0], 1e-13);
     }
   });
@@ -91,7 +91,7 @@ TEST(PositionFrame, RotatesAsOrientationAndReflectionDo) {
 TEST(PositionFrame, OfNoSlopeOnlyOrients) {
   Matrix w(1, 3);
   std::ranges::copy(std::vector<double>{1, 2, 3}, w.row(0).begin());
-  PositionFrame(std::vector<double>{-1, 1, -1}, Householder(std::vector<double>{0, 0, 0})).rotate(w);
+  PositionFrame(std::vector<double>{-1, 1, -1}, Householder(std::vector<double>{0, 0, 0})).reflect(w);
   EXPECT_TRUE(std::ranges::equal(w.row(0), std::vector<double>{-1, 2, -3}));
 }
 

@@ -8,10 +8,12 @@
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
 #include "attention_plasticity/plasticity/key_difference_kernel.h"
+#include "attention_plasticity/plasticity/mean.h"
 #include "attention_plasticity/plasticity/triples.h"
 #include "attention_plasticity/plasticity/win_count_kernel.h"
 #include "attention_plasticity/plasticity/win_probability_kernel.h"
-#include "attention_plasticity/rotary/turning_table.h"
+#include "attention_plasticity/rotary/rotation_table.h"
+#include "attention_plasticity/stats/jackknife.h"
 
 namespace attention_plasticity {
 namespace {
@@ -19,7 +21,7 @@ namespace {
 // Triples handled together: the products with all queries stay in the cache.
 constexpr std::size_t block_size = 256;
 
-// The farthest that a vector is turned: to its own position, or back by that of a query.
+// The largest number of tokens that a vector is rotated by, in either direction.
 double last_position(const HeadRows& queries, const HeadRows& keys) {
   double last = 0;
   for (const double position : queries.position) last = std::max(last, position);
@@ -27,20 +29,20 @@ double last_position(const HeadRows& queries, const HeadRows& keys) {
   return last;
 }
 
-// Vectors as the model compares them, turned back to where all positions are alike.
+// Un-rotates queries, and rotates key differences into the frame of un-rotated queries.
 class UnrotatedFrame {
  public:
   UnrotatedFrame(const ExactSettings& settings, const HeadRows& queries, const HeadRows& keys)
       : settings_(settings),
         queries_(queries),
         keys_(keys),
-        turning_(settings.rotation, last_position(queries, keys)),
+        table_(settings.rotation, last_position(queries, keys)),
         other_key_(keys.width) {}
 
   // q̃ of a query.
   void query(std::size_t row, std::span<double> out) const {
     if (settings_.vectors == Vectors::post) {
-      turning_.turn(queries_.row(row), -queries_.position[row], out);
+      table_.rotate(queries_.row(row), -queries_.position[row], out);
     } else {
       std::ranges::copy(queries_.row(row), out.begin());
       scale(out);
@@ -54,23 +56,23 @@ class UnrotatedFrame {
       std::vector<KeyPair> pairs;
       for (const Triple& triple : triples) pairs.push_back({triple.first, triple.second});
       write_differences(keys_, pairs, u);
-      for (std::size_t i = 0; i < triples.size(); ++i) turning_.turn(u.row(i), -queries_.position[triples[i].query]);
+      for (std::size_t i = 0; i < triples.size(); ++i) table_.rotate(u.row(i), -queries_.position[triples[i].query]);
     } else {
-      for (std::size_t i = 0; i < triples.size(); ++i) subtract_turned_keys(triples[i], u.row(i));
+      for (std::size_t i = 0; i < triples.size(); ++i) subtract_rotated_keys(triples[i], u.row(i));
     }
     return u;
   }
 
  private:
-  void subtract_turned_keys(const Triple& triple, std::span<double> out) {
+  void subtract_rotated_keys(const Triple& triple, std::span<double> out) {
     const double t = queries_.position[triple.query];
-    turning_.turn(keys_.row(triple.first), keys_.position[triple.first] - t, out);
-    turning_.turn(keys_.row(triple.second), keys_.position[triple.second] - t, other_key_);
+    table_.rotate(keys_.row(triple.first), keys_.position[triple.first] - t, out);
+    table_.rotate(keys_.row(triple.second), keys_.position[triple.second] - t, other_key_);
     for (std::size_t c = 0; c < out.size(); ++c) out[c] -= other_key_[c];
     scale(out);
   }
 
-  // Captured before rotation, so before the model scaled what it turns.
+  // Vectors captured before rotation lack the attention factor.
   void scale(std::span<double> vector) const {
     for (double& x : vector.first(settings_.rotation.dim())) x *= settings_.rotation.attention_factor;
   }
@@ -78,15 +80,9 @@ class UnrotatedFrame {
   const ExactSettings& settings_;
   const HeadRows& queries_;
   const HeadRows& keys_;
-  TurningTable turning_;
+  RotationTable table_;
   std::vector<double> other_key_;
 };
-
-GroupedRows rows_by_group(std::span<const std::size_t> group, std::size_t groups, std::size_t rows) {
-  GroupedRows by_group(std::max<std::size_t>(groups, 1));
-  for (std::size_t row = 0; row < rows; ++row) by_group[group.empty() ? 0 : group[row]].push_back(row);
-  return by_group;
-}
 
 Matrix unrotated_queries(const UnrotatedFrame& frame, std::span<const std::size_t> chosen, std::size_t width) {
   Matrix rows(chosen.size(), width);
@@ -102,63 +98,99 @@ double counted_plasticity(double wins, std::size_t queries) {
 
 int distance_bin(double distance) { return std::ilogb(1.0 + distance); }
 
-// Sums over triples, and their means.
-struct Sums {
-  double plasticity = 0;
-  double fixed = 0;
-  double spread = 0;
-  std::size_t n = 0;
-
-  void add(double triple_plasticity, double logit_fixed, double logit_spread) {
-    plasticity += triple_plasticity;
-    fixed += logit_fixed;
-    spread += logit_spread;
-    ++n;
+// The triples of each query bucket: their mean, and their means without each jackknife group.
+class QueryBuckets {
+ public:
+  QueryBuckets(const HeadRows& queries, std::span<const Triple> triples, std::size_t groups) {
+    std::map<std::int64_t, std::size_t> place;
+    for (const Triple& triple : triples) place.try_emplace(queries.bucket[triple.query]);
+    for (auto& [bucket, index] : place) {
+      index = buckets_.size();
+      buckets_.push_back({bucket, {}, std::vector<Mean>(groups)});
+    }
+    for (const Triple& triple : triples) bucket_of_.push_back(place.at(queries.bucket[triple.query]));
   }
+
+  void add(std::size_t triple, double plasticity) { buckets_[bucket_of_[triple]].all.add(plasticity); }
+  void add_without(std::size_t group, std::size_t triple, double plasticity) {
+    buckets_[bucket_of_[triple]].without[group].add(plasticity);
+  }
+
+  std::vector<ExactTime> times() const {
+    std::vector<ExactTime> times;
+    for (const Bucket& bucket : buckets_) {
+      std::vector<double> without;
+      for (const Mean& mean : bucket.without) without.push_back(mean.value());
+      times.push_back({bucket.number, bucket.all.value(), jackknife_error(without), bucket.all.count});
+    }
+    return times;
+  }
+
+ private:
+  struct Bucket {
+    std::int64_t number;
+    Mean all;
+    std::vector<Mean> without;
+  };
+  std::vector<Bucket> buckets_;         // ascending
+  std::vector<std::size_t> bucket_of_;  // index of each triple's bucket
 };
 
-double mean(double sum, std::size_t n) {
-  return n > 0 ? sum / static_cast<double>(n) : std::numeric_limits<double>::quiet_NaN();
-}
+// The means over some triples.
+struct TripleMeans {
+  Mean plasticity;
+  Mean fixed;
+  Mean spread;
+
+  void add(double triple_plasticity, double logit_fixed, double logit_spread) {
+    plasticity.add(triple_plasticity);
+    fixed.add(logit_fixed);
+    spread.add(logit_spread);
+  }
+};
 
 class Measurement {
  public:
   // The triples are drawn before the queries of the model-free check.
   Measurement(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings,
-              std::span<const std::size_t> query_group, std::size_t groups, NumpyGenerator& generator)
+              const JackknifeGroups& groups, NumpyGenerator& generator)
       : queries_(queries),
         keys_(keys),
         frame_(settings, queries, keys),
-        query_group_(query_group),
-        by_group_(rows_by_group(query_group, groups, queries.size())),
+        groups_(groups),
+        by_group_(split_rows(queries.size(), groups.of_query, groups.count)),
         triples_(draw_triples(queries, keys, settings.window_unit, settings.num_triples, generator)),
+        by_query_bucket_(queries, triples_, groups.count),
         scatter_(queries.width, by_group_, [this](std::size_t row, std::span<double> out) { frame_.query(row, out); }),
         counter_(unrotated_queries(
             frame_,
             generator.choice_without_replacement(queries.size(), std::min(settings.empirical_queries, queries.size())),
             queries.width)),
-        without_(groups) {}
+        without_(groups.count) {}
 
   ExactPlasticity run() {
     for (std::size_t first = 0; first < triples_.size(); first += block_size) {
-      add_block(std::span(triples_).subspan(first, std::min(block_size, triples_.size() - first)));
+      add_block(first, std::min(block_size, triples_.size() - first));
     }
     ExactPlasticity exact;
-    exact.n_triples = all_.n;
-    exact.overall = mean(all_.plasticity, all_.n);
-    exact.logit_fixed = mean(all_.fixed, all_.n);
-    exact.logit_spread = mean(all_.spread, all_.n);
-    if (counter_.queries() > 1) exact.empirical = mean(counted_plasticity_, all_.n);
-    for (const auto& [bins, sums] : by_distance_) {
-      exact.distances.push_back({bins.first, bins.second, mean(sums.plasticity, sums.n), mean(sums.fixed, sums.n),
-                                 mean(sums.spread, sums.n), sums.n});
+    exact.n_triples = all_.plasticity.count;
+    exact.overall = all_.plasticity.value();
+    exact.logit_fixed = all_.fixed.value();
+    exact.logit_spread = all_.spread.value();
+    exact.empirical = counted_.value();
+    for (const auto& [bins, means] : by_distance_) {
+      exact.distances.push_back({bins.first, bins.second, means.plasticity.value(), means.fixed.value(),
+                                 means.spread.value(), means.plasticity.count});
     }
-    for (const Sums& without : without_) exact.without_group.push_back(mean(without.plasticity, without.n));
+    exact.times = by_query_bucket_.times();
+    for (const Mean& without : without_) exact.without_group.push_back(without.value());
     return exact;
   }
 
  private:
-  void add_block(std::span<const Triple> triples) {
+  // The triples from number `first` on.
+  void add_block(std::size_t first, std::size_t count) {
+    const auto triples = std::span(triples_).subspan(first, count);
     const Matrix u = frame_.key_differences(triples);
     const GroupedScatter::Projection projection = scatter_.project(u);
     const ProjectedMoments moments = projection.moments();
@@ -170,20 +202,24 @@ class Measurement {
       const double spread = std::sqrt(moments.variance[i]) / root_d;
       all_.add(value[i], fixed, spread);
       by_distance_[bins(triples[i])].add(value[i], fixed, spread);
+      by_query_bucket_.add(first + i, value[i]);
     }
-    for (std::size_t g = 0; g < without_.size(); ++g) add_without(g, triples, projection);
+    for (std::size_t g = 0; g < without_.size(); ++g) add_without(g, first, count, projection);
     if (counter_.queries() > 1) {
-      for (const double wins : counter_.count(u)) counted_plasticity_ += counted_plasticity(wins, counter_.queries());
+      for (const double wins : counter_.count(u)) counted_.add(counted_plasticity(wins, counter_.queries()));
     }
   }
 
-  void add_without(std::size_t group, std::span<const Triple> triples, const GroupedScatter::Projection& projection) {
+  void add_without(std::size_t group, std::size_t first, std::size_t count,
+                   const GroupedScatter::Projection& projection) {
     if (queries_.size() - by_group_[group].size() < 2) return;
     const ProjectedMoments moments = projection.moments(group);
-    std::vector<double> value(triples.size());
+    std::vector<double> value(count);
     plasticity_of_pairs(moments.mean, moments.variance, value);
-    for (std::size_t i = 0; i < triples.size(); ++i) {
-      if (query_group_[triples[i].query] != group) without_[group].add(value[i], 0, 0);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (groups_.of_query[triples_[first + i].query] == group) continue;
+      without_[group].add(value[i]);
+      by_query_bucket_.add_without(group, first + i, value[i]);
     }
   }
 
@@ -196,29 +232,29 @@ class Measurement {
   const HeadRows& queries_;
   const HeadRows& keys_;
   UnrotatedFrame frame_;
-  std::span<const std::size_t> query_group_;
+  const JackknifeGroups& groups_;
   GroupedRows by_group_;
   std::vector<Triple> triples_;
+  QueryBuckets by_query_bucket_;
   GroupedScatter scatter_;
   WinCounter counter_;  // of the queries of the model-free check
 
-  Sums all_;
-  std::map<std::pair<int, int>, Sums> by_distance_;
-  std::vector<Sums> without_;
-  double counted_plasticity_ = 0;
+  TripleMeans all_;
+  std::map<std::pair<int, int>, TripleMeans> by_distance_;
+  std::vector<Mean> without_;
+  Mean counted_;
 };
 
 }  // namespace
 
 ExactPlasticity measure_exact_plasticity(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings,
-                                         std::span<const std::size_t> query_group, std::size_t groups,
-                                         NumpyGenerator generator) {
+                                         const JackknifeGroups& groups, NumpyGenerator generator) {
   if (queries.size() < 2) {
     ExactPlasticity nothing;
-    nothing.without_group.assign(groups, std::numeric_limits<double>::quiet_NaN());
+    nothing.without_group.assign(groups.count, std::numeric_limits<double>::quiet_NaN());
     return nothing;
   }
-  return Measurement(queries, keys, settings, query_group, groups, generator).run();
+  return Measurement(queries, keys, settings, groups, generator).run();
 }
 
 }  // namespace attention_plasticity

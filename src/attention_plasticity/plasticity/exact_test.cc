@@ -17,22 +17,22 @@ namespace {
 
 constexpr std::size_t width = 6;
 
-// Four of six components turn.
+// Four of six components are rotated.
 const Rotation some_rotation{RotaryLayout::half, {1.0, 0.1}, 1.25};
 
 ExactSettings settings(const Rotation& rotation, std::size_t triples = 300) {
   return {rotation, Vectors::post, WindowUnit::tokens, triples, 64};
 }
 
-// Random in the un-rotated frame around `mean`, then turned to its position as a model would.
-HeadRows turned_rows(std::size_t examples, const std::vector<double>& mean, double spread, const Rotation& rotation,
-                     std::uint64_t seed) {
+// Random in the un-rotated frame around `mean`, then rotated to its position as a model would.
+HeadRows rotated_rows(std::size_t examples, const std::vector<double>& mean, double spread, const Rotation& rotation,
+                      std::uint64_t seed) {
   NumpyGenerator generator(seed);
   HeadRows rows = random_rows(examples, 12, 64, 16, mean.size(), generator);
   std::vector<double> vector(mean.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t c = 0; c < mean.size(); ++c) vector[c] = mean[c] + spread * random_normal(generator);
-    rotation.turn(vector, rows.position[i]);
+    rotation.rotate(vector, rows.position[i]);
     for (std::size_t c = 0; c < mean.size(); ++c) rows.vectors[i * mean.size() + c] = static_cast<float>(vector[c]);
   }
   return rows;
@@ -41,8 +41,8 @@ HeadRows turned_rows(std::size_t examples, const std::vector<double>& mean, doub
 const std::vector<double> some_mean{0.4, -0.3, 0.2, 0.6, -0.5, 0.1};
 const std::vector<double> no_mean(width, 0.0);
 
-HeadRows some_queries(std::uint64_t seed = 1) { return turned_rows(5, some_mean, 1, some_rotation, seed); }
-HeadRows some_keys(std::uint64_t seed = 2) { return turned_rows(5, no_mean, 1, some_rotation, seed); }
+HeadRows some_queries(std::uint64_t seed = 1) { return rotated_rows(5, some_mean, 1, some_rotation, seed); }
+HeadRows some_keys(std::uint64_t seed = 2) { return rotated_rows(5, no_mean, 1, some_rotation, seed); }
 
 // The group of each row: examples are 100, 107, 114, ...
 std::vector<std::size_t> groups_of(const HeadRows& rows) {
@@ -52,7 +52,7 @@ std::vector<std::size_t> groups_of(const HeadRows& rows) {
 }
 
 ExactPlasticity measure(const HeadRows& queries, const HeadRows& keys, const ExactSettings& how) {
-  return measure_exact_plasticity(queries, keys, how, {}, 0, NumpyGenerator(5));
+  return measure_exact_plasticity(queries, keys, how, {}, NumpyGenerator(5));
 }
 
 // The definition in plain loops, with the queries outside `left_out` only.
@@ -68,14 +68,14 @@ struct Plain {
     picked = generator.choice_without_replacement(queries.size(), std::min(how.empirical_queries, queries.size()));
     for (std::size_t i = 0; i < queries.size(); ++i) {
       unrotated.emplace_back(queries.row(i).begin(), queries.row(i).end());
-      how.rotation.turn(unrotated.back(), -queries.position[i]);
+      how.rotation.rotate(unrotated.back(), -queries.position[i]);
     }
     for (const Triple& triple : triples) {
       std::vector<double>& u = directions.emplace_back();
       for (std::size_t c = 0; c < keys.width; ++c) {
         u.push_back(static_cast<double>(keys.row(triple.first)[c]) - static_cast<double>(keys.row(triple.second)[c]));
       }
-      how.rotation.turn(u, -queries.position[triple.query]);
+      how.rotation.rotate(u, -queries.position[triple.query]);
     }
   }
 
@@ -101,10 +101,16 @@ struct Plain {
 
   template <typename Counts>
   double overall(Counts counts) const {
+    return mean_over(counts, counts);
+  }
+
+  // The mean over the triples of some queries, modelled from others.
+  template <typename OfQuery, typename Counts>
+  double mean_over(OfQuery of_query, Counts counts) const {
     double sum = 0;
     double n = 0;
     for (std::size_t i = 0; i < triples.size(); ++i) {
-      if (!counts(triples[i].query)) continue;
+      if (!of_query(triples[i].query)) continue;
       const auto [mean, variance] = moments(directions[i], counts);
       sum += plasticity(mean, variance);
       n += 1;
@@ -124,12 +130,47 @@ struct Plain {
   }
 };
 
+TEST(ExactPlasticity, OfAQueryBucketIsTheMeanOfItsTriples) {
+  const HeadRows queries = some_queries();
+  const HeadRows keys = some_keys();
+  const ExactSettings how = settings(some_rotation, 600);
+  const auto group = groups_of(queries);
+  const ExactPlasticity exact = measure_exact_plasticity(queries, keys, how, {5, group, {}}, NumpyGenerator(5));
+  const Plain plain(queries, keys, how);
+  ASSERT_EQ(exact.times.size(), 4U);
+  for (std::size_t b = 0; b < exact.times.size(); ++b) {
+    const ExactTime& time = exact.times[b];
+    EXPECT_EQ(time.query_bucket, static_cast<std::int64_t>(b));
+    const auto in_bucket = [&](std::size_t query) { return queries.bucket[query] == time.query_bucket; };
+    EXPECT_EQ(time.n_triples,
+              std::ranges::count_if(plain.triples, [&](const Triple& triple) { return in_bucket(triple.query); }));
+    EXPECT_NEAR(time.plasticity, plain.mean_over(in_bucket, [](std::size_t) { return true; }), 1e-12);
+    std::vector<double> without;
+    for (std::size_t g = 0; g < 5; ++g) {
+      without.push_back(plain.mean_over([&](std::size_t query) { return in_bucket(query) && group[query] != g; },
+                                        [&](std::size_t query) { return group[query] != g; }));
+    }
+    EXPECT_NEAR(time.error, jackknife_error(without), 1e-12);
+  }
+  EXPECT_TRUE(std::isnan(measure(queries, keys, how).times[0].error));  // no groups
+}
+
+TEST(ExactPlasticity, OfAQueryBucketHasNoErrorWhenAGroupLeavesNoTriple) {
+  HeadRows queries = some_queries();
+  const auto group = groups_of(queries);
+  for (std::size_t i = 0; i < queries.size(); ++i) queries.bucket[i] = group[i] == 2 ? 9 : queries.bucket[i];
+  const ExactPlasticity exact =
+      measure_exact_plasticity(queries, some_keys(), settings(some_rotation, 600), {5, group, {}}, NumpyGenerator(5));
+  ASSERT_EQ(exact.times.size(), 5U);
+  for (const ExactTime& time : exact.times) EXPECT_EQ(std::isnan(time.error), time.query_bucket == 9);
+}
+
 TEST(ExactPlasticity, FollowsTheDefinition) {
   const HeadRows queries = some_queries();
   const HeadRows keys = some_keys();
   const ExactSettings how = settings(some_rotation, 600);
   const std::vector<std::size_t> group = groups_of(queries);
-  const ExactPlasticity exact = measure_exact_plasticity(queries, keys, how, group, 5, NumpyGenerator(5));
+  const ExactPlasticity exact = measure_exact_plasticity(queries, keys, how, {5, group, {}}, NumpyGenerator(5));
   const Plain plain(queries, keys, how);
   const auto all = [](std::size_t) { return true; };
   EXPECT_NEAR(exact.overall, plain.overall(all), 1e-13);
@@ -166,7 +207,7 @@ TEST(ExactPlasticity, SortsTriplesByTheDistanceOfBothKeys) {
   ASSERT_EQ(exact.distances.size(), count.size());
   double sum = 0;
   auto expected = count.begin();
-  for (const DistanceCell& cell : exact.distances) {
+  for (const DistanceBin& cell : exact.distances) {
     EXPECT_EQ(std::pair(cell.near_bin, cell.far_bin), expected->first);
     EXPECT_EQ(cell.n_triples, (expected++)->second);
     sum += cell.plasticity * static_cast<double>(cell.n_triples);
@@ -186,7 +227,7 @@ RC_GTEST_PROP(ExactPlasticity, IsUnchangedWhenAnExampleMovesAlong, (std::uint16_
       if (rows.example[i] != 107) continue;
       rows.position[i] += offset;
       std::ranges::copy(rows.row(i), vector.begin());
-      some_rotation.turn(vector, offset);
+      some_rotation.rotate(vector, offset);
       for (std::size_t c = 0; c < rows.width; ++c) rows.vectors[i * rows.width + c] = static_cast<float>(vector[c]);
     }
   };
@@ -196,7 +237,7 @@ RC_GTEST_PROP(ExactPlasticity, IsUnchangedWhenAnExampleMovesAlong, (std::uint16_
 }
 
 TEST(ExactPlasticity, IsZeroWhenTheQueryIsFixedInTheUnrotatedFrame) {
-  const HeadRows queries = turned_rows(5, some_mean, 0, some_rotation, 1);
+  const HeadRows queries = rotated_rows(5, some_mean, 0, some_rotation, 1);
   const ExactPlasticity exact = measure(queries, some_keys(), settings(some_rotation));
   EXPECT_LT(exact.overall, 1e-12);
   EXPECT_LT(exact.empirical, 1e-12);
@@ -205,7 +246,7 @@ TEST(ExactPlasticity, IsZeroWhenTheQueryIsFixedInTheUnrotatedFrame) {
 }
 
 TEST(ExactPlasticity, IsOneWhenQueriesHaveNoMean) {
-  HeadRows queries = turned_rows(5, no_mean, 1, some_rotation, 1);
+  HeadRows queries = rotated_rows(5, no_mean, 1, some_rotation, 1);
   const HeadRows half = queries;
   for (std::size_t i = 0; i < half.size(); ++i) {
     queries.bucket.push_back(half.bucket[i]);
@@ -214,14 +255,14 @@ TEST(ExactPlasticity, IsOneWhenQueriesHaveNoMean) {
     for (const float x : half.row(i)) queries.vectors.push_back(-x);
   }
   EXPECT_NEAR(measure(queries, some_keys(), settings(some_rotation)).overall, 1, 1e-12);
-  const HeadRows independent = turned_rows(60, no_mean, 1, some_rotation, 3);
-  const HeadRows keys = turned_rows(60, no_mean, 1, some_rotation, 4);
+  const HeadRows independent = rotated_rows(60, no_mean, 1, some_rotation, 3);
+  const HeadRows keys = rotated_rows(60, no_mean, 1, some_rotation, 4);
   EXPECT_NEAR(measure(independent, keys, settings(some_rotation, 2000)).overall, 1, 0.01);
 }
 
 TEST(ExactPlasticity, OfGaussianQueriesIsWhatCountingFinds) {
-  const HeadRows queries = turned_rows(80, some_mean, 1, some_rotation, 11);
-  const HeadRows keys = turned_rows(80, no_mean, 1, some_rotation, 12);
+  const HeadRows queries = rotated_rows(80, some_mean, 1, some_rotation, 11);
+  const HeadRows keys = rotated_rows(80, no_mean, 1, some_rotation, 12);
   ExactSettings how = settings(some_rotation, 2000);
   how.empirical_queries = 900;
   const ExactPlasticity exact = measure(queries, keys, how);
@@ -230,10 +271,10 @@ TEST(ExactPlasticity, OfGaussianQueriesIsWhatCountingFinds) {
 }
 
 // The pooled view cannot tell these two: both have queries in all directions.
-TEST(ExactPlasticity, IsNotFooledByTheTurningItself) {
+TEST(ExactPlasticity, IsNotFooledByTheRotationItself) {
   const std::vector<double> strong{4, 4, 0, 0, 0, 0};
-  const HeadRows recency = turned_rows(30, strong, 0.1, some_rotation, 5);
-  const HeadRows keys = turned_rows(30, strong, 0.1, some_rotation, 6);
+  const HeadRows recency = rotated_rows(30, strong, 0.1, some_rotation, 5);
+  const HeadRows keys = rotated_rows(30, strong, 0.1, some_rotation, 6);
   EXPECT_LT(measure(recency, keys, settings(some_rotation)).overall, 0.1);
   const Rotation none;
   EXPECT_GT(measure(recency, keys, settings(none)).overall, 0.5);
@@ -241,7 +282,7 @@ TEST(ExactPlasticity, IsNotFooledByTheTurningItself) {
 
 class Captured : public testing::TestWithParam<RotaryLayout> {};
 
-// What a model does to vectors captured before its embedding: turn and scale.
+// What a model does to vectors captured before its embedding: rotate and scale.
 TEST_P(Captured, BeforeRotationGivesTheSameAsAfter) {
   const Rotation rotation{GetParam(), {0.7, 0.02}, 1.3};
   NumpyGenerator generator(4);
@@ -251,7 +292,7 @@ TEST_P(Captured, BeforeRotationGivesTheSameAsAfter) {
     std::vector<double> vector(width);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       std::ranges::copy(rows.row(i), vector.begin());
-      rotation.turn(vector, rows.position[i]);
+      rotation.rotate(vector, rows.position[i]);
       for (std::size_t c = 0; c < rotation.dim(); ++c) vector[c] *= rotation.attention_factor;
       for (std::size_t c = 0; c < width; ++c) rows.vectors[i * width + c] = static_cast<float>(vector[c]);
     }
@@ -302,7 +343,8 @@ TEST(ExactPlasticity, IsEmptyWhereItDoesNotExist) {
 
   const HeadRows one{1, {0}, {3}, {5}, {1.F}, {}};
   const HeadRows two{1, {0, 0}, {3, 3}, {1, 2}, {4.F, 5.F}, {}};
-  const ExactPlasticity lonely = measure_exact_plasticity(one, two, settings(Rotation{}), {}, 3, NumpyGenerator(5));
+  const ExactPlasticity lonely =
+      measure_exact_plasticity(one, two, settings(Rotation{}), {3, {0}, {}}, NumpyGenerator(5));
   EXPECT_TRUE(std::isnan(lonely.overall));
   EXPECT_EQ(lonely.n_triples, 0U);
   EXPECT_EQ(lonely.without_group.size(), 3U);
@@ -313,7 +355,8 @@ TEST(ExactPlasticity, HasNoValueWithoutAGroupThatLeavesTooFewQueries) {
   const HeadRows keys{1, {0, 0, 0, 0}, {3, 3, 4, 4}, {1, 2, 1, 2}, {4.F, 5.F, 6.F, 8.F}, {}};
   const std::vector<std::size_t> group{0, 0, 1};
   const Rotation none;
-  const ExactPlasticity exact = measure_exact_plasticity(queries, keys, settings(none), group, 2, NumpyGenerator(5));
+  const ExactPlasticity exact =
+      measure_exact_plasticity(queries, keys, settings(none), {2, group, {}}, NumpyGenerator(5));
   EXPECT_TRUE(std::isnan(exact.without_group[0]));
   EXPECT_FALSE(std::isnan(exact.without_group[1]));
 }
@@ -326,8 +369,8 @@ TEST(ExactPlasticity, HasAnErrorThatCoversTheMean) {
   double mean = 0;
   for (std::uint64_t dump = 0; dump < dumps; ++dump) {
     NumpyGenerator generator(1000 + dump);
-    HeadRows queries = turned_rows(examples, {0.5, 0.2, -0.4, 0.3}, 0.6, Rotation{}, 2 * dump);
-    const HeadRows keys = turned_rows(examples, {0, 0, 0, 0}, 1, Rotation{}, 2 * dump + 1);
+    HeadRows queries = rotated_rows(examples, {0.5, 0.2, -0.4, 0.3}, 0.6, Rotation{}, 2 * dump);
+    const HeadRows keys = rotated_rows(examples, {0, 0, 0, 0}, 1, Rotation{}, 2 * dump + 1);
     for (std::size_t example = 0; example < examples; ++example) {
       std::vector<float> shift(4);
       for (float& x : shift) x = static_cast<float>(0.5 * random_normal(generator));
@@ -336,8 +379,8 @@ TEST(ExactPlasticity, HasAnErrorThatCoversTheMean) {
         for (std::size_t c = 0; c < 4; ++c) queries.vectors[4 * i + c] += shift[c];
       }
     }
-    measured.push_back(measure_exact_plasticity(queries, keys, settings(Rotation{}, 400), groups_of(queries), examples,
-                                                NumpyGenerator(dump)));
+    measured.push_back(measure_exact_plasticity(queries, keys, settings(Rotation{}, 400),
+                                                {examples, groups_of(queries), {}}, NumpyGenerator(dump)));
     mean += measured.back().overall / dumps;
   }
   int covered = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "attention_plasticity/plasticity/scatter.h"
 
@@ -29,6 +30,19 @@ void merge_moments(const AlongDirections& a, const AlongDirections& b, std::size
 }
 
 }  // namespace
+
+GroupedRows split_rows(std::span<const std::size_t> rows, std::span<const std::size_t> group_of, std::size_t groups) {
+  if (groups == 0) return {{rows.begin(), rows.end()}};
+  GroupedRows split(groups);
+  for (const std::size_t row : rows) split[group_of[row]].push_back(row);
+  return split;
+}
+
+GroupedRows split_rows(std::size_t rows, std::span<const std::size_t> group_of, std::size_t groups) {
+  std::vector<std::size_t> all(rows);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return split_rows(all, group_of, groups);
+}
 
 GroupedPositions::GroupedPositions(std::span<const double> position, const GroupedRows& rows) {
   for (const auto& of_group : rows) {

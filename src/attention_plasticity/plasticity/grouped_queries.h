@@ -17,6 +17,11 @@ using LeftOut = std::optional<std::size_t>;
 /// Rows split into groups: entry g lists the rows of group g.
 using GroupedRows = std::vector<std::vector<std::size_t>>;
 
+/// Splits the rows by the group of each, which is below `groups`; with 0 groups, all rows are in one.
+GroupedRows split_rows(std::span<const std::size_t> rows, std::span<const std::size_t> group_of, std::size_t groups);
+/// The same for the rows 0 .. rows - 1.
+GroupedRows split_rows(std::size_t rows, std::span<const std::size_t> group_of, std::size_t groups);
+
 /// How many queries there are and where, with any one group left out.
 class GroupedPositions {
  public:

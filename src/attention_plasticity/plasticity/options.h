@@ -10,7 +10,7 @@ enum class Sampler { bucket, local };
 enum class Weighting { queries, pairs, uniform };
 /// What a `sliding_window` column counts.
 enum class WindowUnit { tokens, buckets };
-/// When vectors were captured: after the rotary embedding turned them to their position, or before.
+/// When vectors were captured: after the rotary embedding rotated them to their position, or before.
 enum class Vectors { post, pre };
 
 }  // namespace attention_plasticity

@@ -10,7 +10,7 @@
 namespace attention_plasticity {
 namespace {
 
-// Sums for the lines of one group: of all rotated components, or of component 0 alone.
+// Sums for the lines of one group: of all reflected components, or of component 0 alone.
 LineMoments line_moments(const PositionFrame& frame, bool all_components, std::span<const std::size_t> rows,
                          std::span<const double> position, const QueryRow& captured) {
   LineMoments moments(all_components ? frame.width() : 1);
@@ -18,7 +18,7 @@ LineMoments line_moments(const PositionFrame& frame, bool all_components, std::s
   for (const std::size_t row : rows) {
     captured(row, x.row(0));
     if (all_components) {
-      frame.rotate(x);
+      frame.reflect(x);
     } else {
       x.row(0)[0] = product(x.row(0), frame.axis());
     }
@@ -56,7 +56,7 @@ QueryModel::QueryModel(Method method, const PositionFrame& frame, const GroupedL
 }
 
 QueryModel::Pairs::Pairs(const QueryModel& model, Matrix& differences) : model_(model), differences_(differences) {
-  if (model.method_ == Method::diagonal) model.frame_.rotate(differences);
+  if (model.method_ == Method::diagonal) model.frame_.reflect(differences);
   if (model.method_ == Method::positional) {
     along_.resize(differences.rows());
     across_.resize(differences.rows());

@@ -12,10 +12,11 @@
 
 namespace attention_plasticity {
 
-/// The lines on position of a head's rotated queries: of all of them, and without each jackknife group.
+/// The lines on position of a head's reflected queries: of all queries, and without each jackknife group.
 class GroupedLines {
  public:
-  /// `all` are the lines of all rotated queries. Those without a group have as many components as the method needs.
+  /// `all` are the lines of all reflected queries. `rows` lists all queries by group. Lines without a group have only
+  /// the components that the method needs.
   GroupedLines(Method method, LineFit all, const PositionFrame& frame, const GroupedRows& rows,
                std::span<const double> position, const QueryRow& captured);
 
@@ -26,10 +27,10 @@ class GroupedLines {
   std::vector<LineFit> without_;
 };
 
-/// In place of a variance that is not positive, and the ridge of `positional`.
+/// Replaces a variance that is not positive; also the ridge of `positional`.
 constexpr double variance_floor = 1e-12;
 
-/// Queries a bucket must have for the method to model it: 2 where a covariance is needed.
+/// The fewest queries that the method can model: 2 where it needs a covariance, else 1.
 std::size_t fewest_queries(Method method);
 
 /// q ~ N(mu, Sigma) for the queries of one bucket, in the space where the first component follows position:
@@ -40,14 +41,14 @@ std::size_t fewest_queries(Method method);
 ///   diagonal    every component on its line, with its residual variance (1e-12 if that is <= 0), independent
 class QueryModel {
  public:
-  /// `rows` are the bucket's, split into the groups of `lines` (or into one group, if none is to be left out). Refers
-  /// to `frame` and `lines`.
+  /// `rows` are the bucket's queries by group, as in `lines`, or a single group if none is left out. Refers to `frame`
+  /// and `lines`.
   QueryModel(Method method, const PositionFrame& frame, const GroupedLines& lines, const GroupedRows& rows,
              std::span<const double> position, const QueryRow& captured);
 
   const GroupedPositions& positions() const { return positions_; }
 
-  /// Key differences w under this model.
+  /// Key differences w and what the model says of them.
   class Pairs {
    public:
     /// 4 p (1 - p) with p = P(w·q > 0) for each pair; NaN for a pair that the method drops (`diagonal`, variance 0).
@@ -61,13 +62,13 @@ class QueryModel {
     void add_positional_component(ProjectedMoments& moments, const LineFit& fit, double mean_position) const;
 
     const QueryModel& model_;
-    const Matrix& differences_;                             // rotated, for `diagonal`
+    const Matrix& differences_;                             // reflected, for `diagonal`
     std::vector<double> along_;                             // component 0 of each pair, for `positional`
-    std::vector<double> across_;                            // and the square of the others
-    std::optional<GroupedScatter::Projection> projection_;  // none for `diagonal`, which knows no covariance
+    std::vector<double> across_;                            // sum of squares of the others, for `positional`
+    std::optional<GroupedScatter::Projection> projection_;  // none for `diagonal`, which has no covariance
   };
-  /// `differences` is pairs × components, as captured; what is left in it is of no use to others. The result refers to
-  /// it and to this model.
+  /// `differences` is pairs × components, of captured keys; it is overwritten. The result refers to it and to this
+  /// model.
   Pairs pairs(Matrix& differences) const { return Pairs(*this, differences); }
 
  private:

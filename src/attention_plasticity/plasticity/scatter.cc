@@ -16,12 +16,12 @@ constexpr std::size_t block_rows = 96;
 ScatterSum::ScatterSum(std::size_t width)
     : width_(width),
       stride_(scatter_stride(width)),
-      block_((block_rows + 1) * stride_),
-      origin_(stride_),
-      block_mean_(stride_),
-      from_origin_(stride_),
-      mean_(stride_),
-      scatter_(stride_ * stride_) {}
+      block_((block_rows + 1) * stride_, 0.0),
+      origin_(stride_, 0.0),
+      block_mean_(stride_, 0.0),
+      from_origin_(stride_, 0.0),
+      mean_(stride_, 0.0),
+      scatter_(stride_ * stride_, 0.0) {}
 
 std::span<double> ScatterSum::add() {
   if (in_block_ == block_rows) finish();

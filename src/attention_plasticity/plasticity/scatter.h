@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "attention_plasticity/plasticity/aligned_vector.h"
+#include "attention_plasticity/base/large_vector.h"
 
 namespace attention_plasticity {
 
@@ -40,12 +40,12 @@ class ScatterSum {
   std::size_t stride_;
   std::size_t count_ = 0;
   std::size_t in_block_ = 0;
-  AlignedVector<double> block_;
-  AlignedVector<double> origin_;       // the first row
-  AlignedVector<double> block_mean_;   // less the origin
-  AlignedVector<double> from_origin_;  // the mean so far, less the origin
-  AlignedVector<double> mean_;
-  AlignedVector<double> scatter_;
+  LargeVector<double> block_;
+  LargeVector<double> origin_;       // the first row
+  LargeVector<double> block_mean_;   // less the origin
+  LargeVector<double> from_origin_;  // the mean so far, less the origin
+  LargeVector<double> mean_;
+  LargeVector<double> scatter_;
 };
 
 }  // namespace attention_plasticity

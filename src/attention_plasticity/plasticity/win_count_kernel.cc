@@ -95,7 +95,7 @@ WinCounter::WinCounter(Matrix queries) : queries_(std::move(queries)) {
   for (std::size_t i = 0; i < queries_.rows(); ++i) {
     if (length(queries_.row(i)) > 0) moving_.push_back(i);
   }
-  panels_.resize((moving_.size() + queries_of_panel - 1) / queries_of_panel * queries_of_panel * width);
+  panels_.resize((moving_.size() + queries_of_panel - 1) / queries_of_panel * queries_of_panel * width, 0.0F);
   for (std::size_t i = 0; i < moving_.size(); ++i) {
     const auto query = std::as_const(queries_).row(moving_[i]);
     const double scale = 1.0 / length(query);
@@ -109,8 +109,8 @@ std::vector<double> WinCounter::count(const Matrix& directions) const {
   const std::size_t tile = HWY_DYNAMIC_DISPATCH(directions_of_tile)();
   const auto resting = static_cast<double>(queries_.rows() - moving_.size());
   std::vector<double> wins(directions.rows());
-  AlignedVector<float> w(width * tile);
-  AlignedVector<float> certain(tile);
+  LargeVector<float> w(width * tile);
+  LargeVector<float> certain(tile);
   std::vector<std::size_t> doubtful;
   for (std::size_t first = 0; first < directions.rows(); first += tile) {
     const std::size_t count = std::min(tile, directions.rows() - first);

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "attention_plasticity/base/large_vector.h"
 #include "attention_plasticity/base/matrix.h"
-#include "attention_plasticity/plasticity/aligned_vector.h"
 
 namespace attention_plasticity {
 
@@ -25,7 +25,7 @@ class WinCounter {
  private:
   Matrix queries_;
   std::vector<std::size_t> moving_;  // queries that are not 0; those tie with everything
-  AlignedVector<float> panels_;      // of four moving queries, of length 1: for each component, one value of each
+  LargeVector<float> panels_;        // of four moving queries, of length 1: for each component, one value of each
 };
 
 }  // namespace attention_plasticity

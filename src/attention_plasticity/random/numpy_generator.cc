@@ -25,8 +25,8 @@ constexpr Word128 joined(std::uint64_t high, std::uint64_t low) { return (Word12
 constexpr std::uint64_t high_half(Word128 x) { return static_cast<std::uint64_t>(x >> 64U); }
 constexpr std::uint64_t low_half(Word128 x) { return static_cast<std::uint64_t>(x); }
 
-// The hashing of SeedSequence, after O'Neill's seed_seq_fe128 (2015, "Developing a seed_seq alternative"): each
-// hash multiplies by the next power of a constant, so that equal words at different places hash differently.
+// The hash of SeedSequence, after O'Neill's seed_seq_fe128 (2015, "Developing a seed_seq alternative"). Each call
+// multiplies by the next power of a constant, so that equal words at different places hash differently.
 class RunningHash {
  public:
   constexpr RunningHash(std::uint32_t initial, std::uint32_t multiplier)
@@ -49,8 +49,8 @@ std::uint32_t mix(std::uint32_t x, std::uint32_t y) {
   return mixed ^ (mixed >> 16U);
 }
 
-// SeedSequence(seed).generate_state(4, uint64). The pool holds 128 bits, so every seed fits without a second round;
-// words that NumPy leaves out because the seed is short are hashed as zeros there too.
+// SeedSequence(seed).generate_state(4, uint64). The pool has 128 bits, so every seed fits in one round. For a short
+// seed NumPy hashes zeros in place of the missing words, as this does.
 std::array<std::uint64_t, 4> seed_sequence(GeneratorSeed seed) {
   std::array<std::uint32_t, 4> pool{};
   RunningHash absorb(0x43B0D7E5U, 0x931E8875U);
@@ -76,20 +76,20 @@ std::array<std::uint64_t, 4> seed_sequence(GeneratorSeed seed) {
 
 void require_enough(std::size_t n, std::size_t k) {
   if (k <= n) return;
-  throw Error(ErrorKind::usage, "cannot draw " + std::to_string(k) + " different numbers of " + std::to_string(n));
+  throw Error(ErrorKind::usage, "cannot draw " + std::to_string(k) + " different numbers from " + std::to_string(n));
 }
 
 }  // namespace
 
 std::vector<double> cumulative_distribution(std::span<const double> weights) {
   if (std::ranges::any_of(weights, [](double weight) { return weight < 0; })) {
-    throw Error(ErrorKind::usage, "weights to draw by must not be negative");
+    throw Error(ErrorKind::usage, "weights of a draw must not be negative");
   }
   std::vector<double> sums(weights.size());
   std::partial_sum(weights.begin(), weights.end(), sums.begin());
   const double total = sums.empty() ? 0.0 : sums.back();
   if (!std::isfinite(total) || total == 0) {
-    throw Error(ErrorKind::usage, "weights to draw by must have a finite sum above 0");
+    throw Error(ErrorKind::usage, "weights of a draw must have a finite sum above 0");
   }
   for (double& sum : sums) sum /= total;
   return sums;
@@ -106,7 +106,7 @@ NumpyGenerator::NumpyGenerator(GeneratorSeed seed) {
 
 double NumpyGenerator::random() { return static_cast<double>(raw() >> 11U) * 0x1p-53; }
 
-// A product whose low half may be one of those rejected; the modulo is needed for such alone.
+// Called when the low half of the product may have to be rejected. Only then is the modulo needed.
 std::uint32_t NumpyGenerator::draw_again(std::uint64_t product, std::uint32_t size) {
   const std::uint64_t rejected = (last_of_32_bits - (size - 1)) % size;
   while ((product & last_of_32_bits) < rejected) product = std::uint64_t{half_word()} * size;
@@ -126,7 +126,7 @@ std::uint64_t NumpyGenerator::up_to_beyond_32_bits(std::uint64_t last) {
 }
 
 std::uint64_t NumpyGenerator::integers(std::uint64_t n) {
-  if (n == 0) throw Error(ErrorKind::usage, "cannot draw one of 0 integers");
+  if (n == 0) throw Error(ErrorKind::usage, "cannot draw from 0 integers");
   return up_to(n - 1);
 }
 
@@ -139,7 +139,7 @@ std::vector<std::size_t> NumpyGenerator::choice_without_replacement(std::size_t 
 
 void NumpyGenerator::choice_without_replacement(std::size_t n, std::span<std::size_t> out) {
   require_enough(n, out.size());
-  // NumPy's own threshold: it decides which numbers are drawn.
+  // NumPy's threshold: it decides which numbers are drawn.
   if (n > 10000 && out.size() > n / 50) {
     tail_shuffle(n, out);
   } else {
@@ -147,7 +147,7 @@ void NumpyGenerator::choice_without_replacement(std::size_t n, std::span<std::si
   }
 }
 
-// Fisher and Yates from the end, stopping once values[first] is settled.
+// Fisher-Yates shuffle from the end down to values[first].
 void NumpyGenerator::shuffle_down_to(std::size_t first, std::span<std::size_t> values) {
   for (std::size_t i = values.size(); i-- > first;) std::swap(values[i], values[up_to(i)]);
 }
@@ -160,10 +160,9 @@ void NumpyGenerator::tail_shuffle(std::size_t n, std::span<std::size_t> out) {
   std::copy(all.begin() + static_cast<std::ptrdiff_t>(first), all.end(), out.begin());
 }
 
-// Floyd's sampling (Bentley & Floyd 1987, "A sample of brilliance"), which leaves a sample in biased order, then a
-// shuffle of it.
+// Floyd's sampling (Bentley & Floyd 1987, "A sample of brilliance") and a shuffle, because its order is not random.
 void NumpyGenerator::floyd(std::size_t n, std::span<std::size_t> out) {
-  // Looking through a few numbers beats hashing them, and needs no memory.
+  // For a few numbers a search is faster than a hash set, and allocates nothing.
   constexpr std::size_t few = 48;
   const std::size_t k = out.size();
   std::optional<std::unordered_set<std::size_t>> seen;
@@ -177,10 +176,6 @@ void NumpyGenerator::floyd(std::size_t n, std::span<std::size_t> out) {
     if (seen) seen->insert(out[i]);
   }
   shuffle_down_to(1, out);
-}
-
-std::size_t NumpyGenerator::choice_weighted(std::span<const double> p) {
-  return choice_cumulative(cumulative_distribution(p));
 }
 
 std::size_t NumpyGenerator::choice_cumulative(std::span<const double> cumulative) {

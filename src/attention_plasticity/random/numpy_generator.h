@@ -9,19 +9,19 @@
 
 namespace attention_plasticity {
 
-/// An exact seed: `seed + 10007 * layer + 379 * q_head` may pass 2^64.
+/// Wide enough for `seed + 10007 * layer + 379 * q_head`, which may exceed 2^64.
 __extension__ using GeneratorSeed = unsigned __int128;
 
-/// The running sum of `weights` divided by its last value, as `Generator.choice` of NumPy makes it of `p`: summed from
-/// the left, so that the last entry is exactly 1. Throws Error(usage) unless every weight is >= 0 and their sum is
-/// finite and above 0; NumPy also wants that sum to be 1.
+/// The running sum of `weights` from the left, divided by its last value, as NumPy's `Generator.choice` computes it
+/// from `p`. The last entry is exactly 1. Throws Error(usage) unless every weight is >= 0 and the sum is finite and
+/// above 0; NumPy also requires the sum to be 1.
 std::vector<double> cumulative_distribution(std::span<const double> weights);
 
-/// `numpy.random.default_rng(seed)` to the bit: SeedSequence, PCG64 (XSL-RR 128/64) and the parts of `Generator` that
-/// draw keys. Each draw takes from the stream exactly what NumPy takes, so the two can be followed side by side.
+/// `numpy.random.default_rng(seed)` to the bit: SeedSequence, PCG64 (XSL-RR 128/64) and the functions of `Generator`
+/// that draw keys. Each draw uses exactly the words that NumPy uses, so both generators stay in the same state.
 ///
-/// Draws below 2^32 use half a word and keep the other half for the next such draw, whichever function makes it;
-/// `raw` and `random` leave that half where it is.
+/// Integers below 2^32 use half a word. The other half is kept for the next such draw, by whatever function; `raw` and
+/// `random` do not use it.
 class NumpyGenerator {
  public:
   explicit NumpyGenerator(GeneratorSeed seed);
@@ -29,26 +29,23 @@ class NumpyGenerator {
   /// The next 64 bits: `bit_generator.random_raw()`.
   std::uint64_t raw();
 
-  /// Uniform on the multiples of 2^-53 in [0, 1).
+  /// Uniform on the multiples of 2^-53 in [0, 1): `random()`.
   double random();
 
   /// Uniform on 0..n-1: `integers(n)`. n = 1 draws nothing; n = 0 throws Error(usage).
   std::uint64_t integers(std::uint64_t n);
 
-  /// k different numbers of 0..n-1 in random order: `choice(n, k, replace=False)`. k > n throws Error(usage).
+  /// k different numbers from 0..n-1 in random order: `choice(n, k, replace=False)`. k > n throws Error(usage).
   std::vector<std::size_t> choice_without_replacement(std::size_t n, std::size_t k);
 
-  /// The same with k = out.size(); allocates nothing for k <= 48.
+  /// The same with k = out.size(). Allocates no memory for k <= 48.
   void choice_without_replacement(std::size_t n, std::span<std::size_t> out);
 
-  /// The same with k = 2 and n >= 2, for many draws.
+  /// The same with k = 2, faster. n must be at least 2.
   std::array<std::size_t, 2> choose_two(std::size_t n);
 
-  /// An index drawn with probability p[i] / sum(p): `choice(len(p), p=p)`, with the domain of cumulative_distribution.
-  std::size_t choice_weighted(std::span<const double> p);
-
-  /// choice_weighted(p) of cumulative = cumulative_distribution(p), for many draws by one p: the first index whose
-  /// entry exceeds random().
+  /// An index drawn with probability p[i] / sum(p), for cumulative = cumulative_distribution(p): `choice(len(p), p=p)`.
+  /// It is the first index whose entry exceeds random().
   std::size_t choice_cumulative(std::span<const double> cumulative);
 
  private:
@@ -69,7 +66,7 @@ class NumpyGenerator {
   bool has_spare_half_ = false;
 };
 
-// Here, since pairs are drawn by the ten thousand.
+// Inline, because a head draws tens of thousands of pairs.
 
 inline void NumpyGenerator::step() {
   // The multiplier of O'Neill 2014, "PCG: a family of simple fast space-efficient statistically good algorithms for
@@ -95,8 +92,8 @@ inline std::uint32_t NumpyGenerator::half_word() {
   return static_cast<std::uint32_t>(word);
 }
 
-// Uniform on 0..last by Lemire 2019, "Fast random integer generation in an interval": the high half of word * size,
-// rejecting the few low halves that would favour some results.
+// Uniform on 0..last by Lemire 2019, "Fast random integer generation in an interval": the high half of word * size.
+// Words whose low half would favour some results are rejected.
 inline std::uint64_t NumpyGenerator::up_to(std::uint64_t last) {
   if (last == 0) return 0;
   if (last >= 0xFFFFFFFFU) return up_to_beyond_32_bits(last);
@@ -106,7 +103,7 @@ inline std::uint64_t NumpyGenerator::up_to(std::uint64_t last) {
   return product >> 32U;
 }
 
-// Floyd's sampling of two, as choice_without_replacement does it, then a shuffle.
+// Floyd's sampling of two numbers and a shuffle, as in choice_without_replacement.
 inline std::array<std::size_t, 2> NumpyGenerator::choose_two(std::size_t n) {
   const std::size_t first = up_to(n - 2);
   const std::size_t drawn = up_to(n - 1);

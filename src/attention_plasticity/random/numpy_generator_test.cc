@@ -28,7 +28,7 @@ const nlohmann::json& golden() {
   return figures;
 }
 
-// Gives `check` each golden seed with its figures.
+// Calls `check` with each golden seed and its figures.
 template <typename Check>
 void for_each_golden_seed(const Check& check) {
   ASSERT_FALSE(golden().empty());
@@ -210,14 +210,14 @@ TEST(NumpyGenerator, ChoosesTheSameWithAndWithoutHashing) {
 
 TEST(NumpyGenerator, ChoosesByWeight) {
   NumpyGenerator even(3);
-  const std::vector<double> tenths(10, 0.1);
-  EXPECT_EQ(drawn(16, [&] { return even.choice_weighted(tenths); }),
+  const std::vector<double> tenths = cumulative_distribution(std::vector<double>(10, 0.1));
+  EXPECT_EQ(drawn(16, [&] { return even.choice_cumulative(tenths); }),
             (Indices{0, 2, 8, 5, 0, 4, 4, 1, 7, 1, 3, 5, 4, 5, 7, 9}));
   EXPECT_EQ(even.raw(), 5242586133124378272U);
 
   NumpyGenerator uneven(3);
-  const std::vector<double> p = {0, 0.25, 0, 0.5, 0.25, 0};
-  EXPECT_EQ(drawn(16, [&] { return uneven.choice_weighted(p); }),
+  const std::vector<double> p = cumulative_distribution(std::vector<double>{0, 0.25, 0, 0.5, 0.25, 0});
+  EXPECT_EQ(drawn(16, [&] { return uneven.choice_cumulative(p); }),
             (Indices{1, 1, 4, 3, 1, 3, 3, 1, 3, 1, 3, 3, 3, 3, 3, 4}));
 }
 
@@ -248,8 +248,7 @@ TEST(NumpyGenerator, RefusesWhatCannotBeDrawn) {
   EXPECT_THROW(generator.integers(0), Error);
   EXPECT_THROW(generator.choice_without_replacement(2, 3), Error);
   EXPECT_THROW(generator.choice_without_replacement(2, three), Error);
-  EXPECT_THROW(generator.choice_weighted({}), Error);
-  // Too many to hold in memory: refused before any is made.
+  // Too many to fit into memory: refused before any is allocated.
   EXPECT_THROW(generator.choice_without_replacement(2, std::numeric_limits<std::size_t>::max()), Error);
   EXPECT_EQ(generator.raw(), NumpyGenerator(0).raw()) << "a refused draw must draw nothing";
 }
@@ -279,7 +278,7 @@ RC_GTEST_PROP(NumpyGenerator, StaysBelowN, (std::uint64_t seed)) {
 
 TEST(CumulativeDistribution, SumsFromTheLeftAndEndsAtOne) {
   EXPECT_EQ(cumulative_distribution(std::vector{1.0, 0.0, 3.0, 4.0}), (std::vector{0.125, 0.125, 0.5, 1.0}));
-  // Ten tenths add up to just under one, and the entries before the last are divided by that.
+  // Ten tenths add up to a little less than one, and all entries are divided by that sum.
   const std::vector<double> tenths = cumulative_distribution(std::vector<double>(10, 0.1));
   EXPECT_EQ(tenths[2], (0.1 + 0.1 + 0.1) / 0x1.fffffffffffffp-1);
   EXPECT_EQ(tenths.back(), 1.0);

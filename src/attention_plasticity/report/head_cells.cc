@@ -1,7 +1,6 @@
 #include "attention_plasticity/report/head_cells.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -9,6 +8,7 @@
 #include <set>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/results/table_columns.h"
 
 namespace attention_plasticity {
 namespace {
@@ -16,36 +16,31 @@ namespace {
 constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
 struct FoundColumn {
-  std::string name;  // the layout's first
+  std::string name;  // the schema's
   std::size_t at = 0;
 };
 
-// None when it is missing and not needed.
-std::size_t find_any(const CsvTable& table, const NamedColumn& column) {
-  for (const std::string_view name : column.names) {
-    if (const auto at = table.find(name)) return *at;
-  }
-  if (!column.needed) return none;
-  throw Error(ErrorKind::input, fmt::format("has no column {}", fmt::join(column.names, " or ")), table.file);
-}
-
-std::vector<FoundColumn> find_all(const CsvTable& table, const std::vector<NamedColumn>& columns) {
+// The columns of the table for which `wanted` holds.
+template <typename Wanted>
+std::vector<FoundColumn> find_all(const CsvTable& table, TableId id, Wanted&& wanted) {
   std::vector<FoundColumn> found;
-  for (const NamedColumn& column : columns) {
-    const std::size_t at = find_any(table, column);
-    if (at != none) found.push_back({std::string(column.names.front()), at});
+  for (const ResultColumn& column : result_table(id).columns) {
+    if (!column.in_page || is_head_id(column) || !wanted(column)) continue;
+    const std::optional<std::size_t> at =
+        column.is_needed ? column_place(table, id, column.name) : find_column(table, column);
+    if (at) found.push_back({std::string(column.name), *at});
   }
   return found;
 }
 
-// By row of the table: the head's place in the metrics, or none.
-std::vector<std::size_t> heads_of_rows(const CsvTable& table, const HeadMetrics& metrics) {
+// For each row of the table: the index of its head in the metrics, or none.
+std::vector<std::size_t> heads_of_rows(const CsvTable& table, const HeadMetrics& metrics, TableId id) {
   std::map<std::pair<int, int>, std::size_t> places;
   for (std::size_t i = 0; i < metrics.heads().size(); ++i) {
     places[{metrics.heads()[i].layer, metrics.heads()[i].q_head}] = i;
   }
-  const std::size_t layer = find_any(table, {{"layer"}});
-  const std::size_t q_head = find_any(table, {{"q_head"}});
+  const std::size_t layer = column_place(table, id, "layer");
+  const std::size_t q_head = column_place(table, id, "q_head");
   std::vector<std::size_t> heads(table.rows.size(), none);
   for (std::size_t row = 0; row < heads.size(); ++row) {
     const auto place = places.find({table.index(row, layer), table.index(row, q_head)});
@@ -56,7 +51,7 @@ std::vector<std::size_t> heads_of_rows(const CsvTable& table, const HeadMetrics&
 
 using Cell = std::vector<int>;
 
-// By row of the table: its cell, empty for a head that was not measured.
+// For each row of the table: its cell; empty for a head that was not measured.
 std::vector<Cell> cells_of_rows(const CsvTable& table, const std::vector<std::size_t>& heads,
                                 const std::vector<FoundColumn>& keys) {
   std::vector<Cell> cells(table.rows.size());
@@ -68,7 +63,7 @@ std::vector<Cell> cells_of_rows(const CsvTable& table, const std::vector<std::si
   return cells;
 }
 
-// By head and cell: the row of the table, or none.
+// For each head and cell: the row of the table, or none.
 std::vector<std::size_t> rows_of_places(const CsvTable& table, const std::vector<std::size_t>& heads,
                                         const std::vector<Cell>& cells, const std::vector<Cell>& sorted,
                                         std::size_t num_heads) {
@@ -79,7 +74,7 @@ std::vector<std::size_t> rows_of_places(const CsvTable& table, const std::vector
     std::size_t& place = rows[heads[row] * sorted.size() + cell];
     if (place != none) {
       throw Error(ErrorKind::input,
-                  fmt::format("lines {} and {} are of one head and cell", table.lines[place], table.lines[row]),
+                  fmt::format("lines {} and {} have the same head and cell", table.lines[place], table.lines[row]),
                   table.file);
     }
     place = row;
@@ -94,10 +89,10 @@ const HeadCells::Column* HeadCells::find(std::string_view column) const {
   return found == columns.end() ? nullptr : &*found;
 }
 
-HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, const CellLayout& layout) {
-  const std::vector<std::size_t> heads = heads_of_rows(table, metrics);
-  const std::vector<FoundColumn> keys = find_all(table, layout.keys);
-  const std::vector<FoundColumn> values = find_all(table, layout.values);
+HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, TableId id) {
+  const std::vector<std::size_t> heads = heads_of_rows(table, metrics, id);
+  const std::vector<FoundColumn> keys = find_all(table, id, [](const ResultColumn& column) { return column.is_key; });
+  const std::vector<FoundColumn> values = find_all(table, id, [](const ResultColumn& column) { return !column.is_key; });
   const std::vector<Cell> cells = cells_of_rows(table, heads, keys);
   std::set<Cell> present;
   for (std::size_t row = 0; row < cells.size(); ++row) {

@@ -1,28 +1,17 @@
 #pragma once
 
-#include <span>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/study/csv_table.h"
-#include "attention_plasticity/study/head_metrics.h"
+#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/schema.h"
 
 namespace attention_plasticity {
 
-/// A column of a table by its names: the project's own first, then those of other programs.
-struct NamedColumn {
-  std::vector<std::string_view> names;
-  bool needed = true;
-};
-
-/// A table that has several rows for each head, one for each cell: a component, a bucket, a pair of buckets.
-struct CellLayout {
-  std::vector<NamedColumn> keys;    ///< whole numbers that say which cell
-  std::vector<NamedColumn> values;  ///< numbers of the cell
-};
-
-/// The same cells for all heads, so that they can be averaged and packed.
+/// A table with the same cells for every head, so that cells can be averaged and packed.
 struct HeadCells {
   struct Keys {
     std::string name;
@@ -34,16 +23,17 @@ struct HeadCells {
   };
 
   std::size_t num_heads = 0;
-  std::size_t num_cells = 0;  ///< that occur in any head, ascending by key
-  std::vector<Keys> keys;     ///< those that the table has
+  std::size_t num_cells = 0;  ///< cells that occur in any head, in ascending order of keys
+  std::vector<Keys> keys;     ///< the keys that the table has
   std::vector<Column> columns;
-  std::size_t strangers = 0;  ///< rows left out: of heads that are not in the metrics
+  std::size_t strangers = 0;  ///< rows left out because their heads are not in the metrics
 
   const Column* find(std::string_view column) const;
 };
 
-/// Brings the rows of a table in order. Names are those of the layout, whatever the table calls them. Throws
-/// Error(input) for a column that is needed and missing, and for two rows of one cell.
-HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, const CellLayout& layout);
+/// Sorts the rows of a table by head and cell. Keys and columns are those that the schema marks for the page, under the
+/// names of the schema. Throws Error(input) when a column that is needed is missing, and for two rows with the same
+/// head and cell.
+HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, TableId id);
 
 }  // namespace attention_plasticity

@@ -4,16 +4,14 @@
 
 #include <cmath>
 
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
 
 const HeadMetrics two_heads(parse_csv("layer,q_head,k_head,x\n0,1,0,1\n3,0,0,2\n", "metrics.csv"));
-const CellLayout layout{{{{"q_bucket", "bucket"}}, {{"k_bucket"}, false}},
-                        {{{"plasticity", "ap_bucket"}}, {{"n_pairs"}, false}}};
 
-HeadCells cells_of(const std::string& text) { return head_cells(parse_csv(text, "t.csv"), two_heads, layout); }
+HeadCells cells_of(const std::string& text) { return head_cells(parse_csv(text, "t.csv"), two_heads, TableId::buckets); }
 
 TEST(HeadCells, CellsAreThoseOfAnyHeadInOrder) {
   const HeadCells cells = cells_of(
@@ -54,12 +52,12 @@ TEST(HeadCells, HeadsThatWereNotMeasuredAreCounted) {
   EXPECT_EQ(cells.num_cells, 1U);
 }
 
-TEST(HeadCells, WhatCannotBeMeantIsRefused) {
+TEST(HeadCells, AmbiguousOrIncompleteTablesAreRefused) {
   EXPECT_EQ(refusal([] { cells_of("layer,q_head,q_bucket,x\n0,1,1,0\n"); }),
-            "input: t.csv: has no column plasticity or ap_bucket");
-  EXPECT_EQ(refusal([] { cells_of("layer,q_bucket,plasticity\n0,1,1\n"); }), "input: t.csv: has no column q_head");
+            "input: t.csv: has no column plasticity or ap_bucket; it should be the head_bucket_plasticity.csv of a run");
+  EXPECT_EQ(refusal([] { cells_of("layer,q_bucket,plasticity\n0,1,1\n"); }), "input: t.csv: has no column q_head; it should be the head_bucket_plasticity.csv of a run");
   EXPECT_EQ(refusal([] { cells_of("layer,q_head,q_bucket,plasticity\n0,1,1,0.5\n3,0,1,0\n0,1,1,0.25\n"); }),
-            "input: t.csv: lines 2 and 4 are of one head and cell");
+            "input: t.csv: lines 2 and 4 have the same head and cell");
   EXPECT_EQ(refusal([] { cells_of("layer,q_head,q_bucket,plasticity\n0,1,1,high\n"); }),
             "input: t.csv: line 2, column 'plasticity': 'high' is not a finite number");
 }

@@ -1,5 +1,6 @@
 #include "attention_plasticity/report/packed_blocks.h"
 
+#include <openssl/evp.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -12,11 +13,12 @@
 namespace attention_plasticity {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "blocks are copied as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "numbers are copied as they are in memory");
 
 constexpr double largest_code = 65534;
 constexpr std::uint16_t nan_code = 65535;
 constexpr std::size_t alignment = 8;
+
 
 }  // namespace
 
@@ -57,26 +59,23 @@ std::string PackedBlocks::compressed_text() const {
   std::string packed(size, '\0');
   const int failed = compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
                                reinterpret_cast<const Bytef*>(bytes_.data()), static_cast<uLong>(bytes_.size()), 9);
-  // The buffer is large enough by compressBound, so only memory can fail.
+  // compressBound makes the buffer large enough, so only a lack of memory can fail.
   if (failed != Z_OK) throw std::bad_alloc();
   packed.resize(size);
   return base64(packed);
 }
 
 std::string base64(std::string_view bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    const std::size_t present = std::min<std::size_t>(3, bytes.size() - at);
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      group = group << 8U | (i < present ? static_cast<unsigned char>(bytes[at + i]) : 0U);
-    }
-    for (std::size_t i = 0; i < 4; ++i) {
-      text += i <= present ? digits[group >> (18U - 6U * i) & 63U] : '=';
-    }
+  // OpenSSL counts bytes in an int. Pieces of a multiple of three bytes need no padding between them.
+  constexpr std::size_t largest_piece = std::size_t{3} << 20U;
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL writes a zero byte after the text
+  auto* end = reinterpret_cast<unsigned char*>(text.data());
+  while (!bytes.empty()) {
+    const std::string_view piece = bytes.substr(0, largest_piece);
+    end += EVP_EncodeBlock(end, reinterpret_cast<const unsigned char*>(piece.data()), static_cast<int>(piece.size()));
+    bytes.remove_prefix(piece.size());
   }
+  text.pop_back();
   return text;
 }
 

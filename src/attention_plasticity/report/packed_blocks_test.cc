@@ -15,7 +15,7 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-// As the page reads it.
+// Reads a number as the page does.
 double rounded_at(const PackedBlocks& blocks, const PackedBlock& block, std::size_t i) {
   const auto code = number_at<std::uint16_t>(blocks.bytes(), block.offset + 2 * i);
   return code == 65535 ? nan : code / 65534.0 * block.scale;
@@ -32,7 +32,7 @@ TEST(PackedBlocks, ExactNumbersKeepTheirBitsAndNan) {
   EXPECT_EQ(number_at<double>(blocks.bytes(), block.offset + 24), 5e-324);
 }
 
-TEST(PackedBlocks, BlocksBeginWhereTypedArraysMay) {
+TEST(PackedBlocks, BlocksBeginAtMultiplesOfEightBytes) {
   PackedBlocks blocks;
   const std::vector<int> three{1, -2, 3};
   const std::vector<double> one{0.5};
@@ -46,7 +46,7 @@ TEST(PackedBlocks, BlocksBeginWhereTypedArraysMay) {
   EXPECT_EQ(number_at<double>(blocks.bytes(), third.offset), 0.5);
 }
 
-TEST(PackedBlocks, RoundedNumbersAreOffByHalfAStepOfTheLargest) {
+TEST(PackedBlocks, RoundedNumbersAreOffByAtMostHalfAStepOfTheLargest) {
   std::mt19937 generator(7);
   for (const double largest : {1.0, 0.03, 512.0}) {
     std::uniform_real_distribution<double> draw(0, largest);
@@ -64,7 +64,7 @@ TEST(PackedBlocks, RoundedNumbersAreOffByHalfAStepOfTheLargest) {
   }
 }
 
-TEST(PackedBlocks, NothingAndZerosAndNanAloneAreNumbers) {
+TEST(PackedBlocks, BlocksWithoutAPositiveNumberHaveAScaleOfOne) {
   PackedBlocks blocks;
   EXPECT_EQ(blocks.add_rounded({}).count, 0U);
   const std::vector<double> values{0, nan, -1e-12};
@@ -91,6 +91,22 @@ TEST(PackedBlocks, Base64IsPadded) {
   EXPECT_EQ(base64("foo"), "Zm9v");
   EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
   EXPECT_EQ(base64("\xff\xfe"), "//4=");
+  // More than is encoded in one piece.
+  const std::string letters = base64(std::string((std::size_t{3} << 20U) + 1, 'f'));
+  EXPECT_EQ(letters.size(), (std::size_t{4} << 20U) + 4);
+  EXPECT_EQ(letters.find_first_not_of("Zm"), letters.size() - 3);
+  EXPECT_TRUE(letters.ends_with("ZmZmZg=="));
+}
+
+// Long bytes are encoded in chunks. Where a text is cut after a multiple of 3 bytes must not show in the result.
+TEST(PackedBlocks, Base64OfLongBytesIsThatOfTheirParts) {
+  std::string bytes(7'000'001, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * i % 251);
+  std::string parts;
+  for (std::size_t at = 0; at < bytes.size(); at += 999) parts += base64(std::string_view(bytes).substr(at, 999));
+  const std::string whole = base64(bytes);
+  EXPECT_TRUE(whole == parts);
+  EXPECT_EQ(whole.find('='), whole.size() - 1);
 }
 
 }  // namespace

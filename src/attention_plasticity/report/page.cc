@@ -15,8 +15,8 @@ std::pair<std::string_view, std::string_view> parted(std::string_view text, std:
 }  // namespace
 
 std::string json_in_script(std::string_view json) {
-  // These occur within strings only, where \u00XX means the same character. U+2028 and U+2029, which end a line of
-  // JavaScript, are harmless in JSON and escaped all the same, for tools that see a script.
+  // In JSON these characters occur only within strings, where \u00XX means the same character. U+2028 and U+2029 end a
+  // line of JavaScript. They are harmless in JSON, but escaped for tools that read the element as a script.
   std::string text;
   text.reserve(json.size());
   for (std::size_t i = 0; i < json.size(); ++i) {

@@ -4,7 +4,8 @@
 
 namespace attention_plasticity {
 
-/// The page that is built from web/, without data: %REPORT_HEAD% and %REPORT_BLOCKS% stand once each where they go.
+/// The page that is built from web/, without data. The marks %REPORT_HEAD% and %REPORT_BLOCKS% occur once each, where
+/// the data belong.
 std::string_view page_template();
 
 }  // namespace attention_plasticity

@@ -16,7 +16,7 @@ TEST(Page, NoTextEndsItsScriptElement) {
   EXPECT_EQ(nlohmann::json::parse(text), json);
 }
 
-TEST(Page, DataStandWhereTheMarksWere) {
+TEST(Page, DataReplaceTheMarks) {
   EXPECT_EQ(filled_page("a%REPORT_HEAD%b%REPORT_BLOCKS%c", R"({"x":"<%REPORT_BLOCKS%"})", "QQ=="),
             R"(a{"x":"\u003c%REPORT_BLOCKS%"}bQQ==c)");
 }

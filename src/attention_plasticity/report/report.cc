@@ -8,21 +8,20 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/base/version.h"
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/report/head_cells.h"
 #include "attention_plasticity/report/packed_blocks.h"
 #include "attention_plasticity/report/page.h"
 #include "attention_plasticity/report/page_template.h"
-#include "attention_plasticity/report/result_files.h"
+#include "attention_plasticity/results/result_files.h"
 #include "attention_plasticity/study/head_labels.h"
-#include "attention_plasticity/study/json_text.h"
-#include "attention_plasticity/study/run_description.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
 
-StudyJson block_json(const PackedBlock& block) {
+Json block_json(const PackedBlock& block) {
   constexpr const char* kinds[]{"f64", "i32", "u16"};
   return {{"kind", kinds[static_cast<std::size_t>(block.kind)]},
           {"offset", block.offset},
@@ -30,15 +29,15 @@ StudyJson block_json(const PackedBlock& block) {
           {"scale", block.scale}};
 }
 
-// Of thousands of input files, their number says enough.
-StudyJson run_json(const fs::path& file) {
-  StudyJson run = parse_json_object(read_text_file(file), file.string());
+// A run may have thousands of input files; the page shows only their number and bytes.
+Json run_json(const fs::path& file) {
+  Json run = parse_json_object<Json>(read_text_file(file), {.file = file.string(), .unique_keys = true});
   const auto input = run.find("input");
   if (input == run.end() || !input->is_object()) return run;
   const auto files = input->find("files");
   if (files == input->end() || !files->is_array()) return run;
   double bytes = 0;
-  for (const StudyJson& entry : *files) {
+  for (const Json& entry : *files) {
     if (!entry.is_object()) continue;
     const auto size = entry.find("bytes");
     if (size != entry.end() && size->is_number()) bytes += size->get<double>();
@@ -47,28 +46,26 @@ StudyJson run_json(const fs::path& file) {
   return run;
 }
 
-StudyJson model_json(const HeadMetrics& metrics) {
-  const auto run = read_run_description(metrics.file());
+Json model_json(const HeadMetrics& metrics, const std::optional<RunDescription>& run) {
   int num_layers = run ? run->num_layers : 0;
   int num_q_heads = run ? run->num_q_heads : 0;
-  for (const MeasuredHead& head : metrics.heads()) {
+  for (const HeadId& head : metrics.heads()) {
     num_layers = std::max(num_layers, head.layer + 1);
     num_q_heads = std::max(num_q_heads, head.q_head + 1);
   }
-  StudyJson windows = StudyJson::object();
+  Json windows = Json::object();
   if (run) {
     for (const auto& [layer, window] : run->windows) windows[std::to_string(layer)] = window;
   }
-  StudyJson model{{"name", nullptr}, {"num_layers", num_layers}, {"num_q_heads", num_q_heads}, {"windows", windows}};
+  Json model{{"name", nullptr}, {"num_layers", num_layers}, {"num_q_heads", num_q_heads}, {"windows", windows}};
   if (run && run->model) model["name"] = *run->model;
   return model;
 }
 
-StudyJson heads_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
-  StudyJson json;
-  for (const auto& [name, member] :
-       {std::pair("layer", &MeasuredHead::layer), std::pair("q_head", &MeasuredHead::q_head),
-        std::pair("k_head", &MeasuredHead::k_head)}) {
+Json heads_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
+  Json json;
+  for (const auto& [name, member] : {std::pair("layer", &HeadId::layer), std::pair("q_head", &HeadId::q_head),
+                                     std::pair("k_head", &HeadId::k_head)}) {
     std::vector<int> values(metrics.heads().size());
     std::ranges::transform(metrics.heads(), values.begin(), member);
     json[name] = block_json(blocks.add_integers(values));
@@ -76,25 +73,25 @@ StudyJson heads_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
   return json;
 }
 
-StudyJson metrics_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
-  StudyJson json = StudyJson::array();
+Json metrics_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
+  Json json = Json::array();
   for (const std::string_view name : metrics.measures()) {
     json.push_back({{"name", name}, {"block", block_json(blocks.add_exact(metrics.values(name)))}});
   }
   return json;
 }
 
-// A label of each measured head; NaN where it has none.
-StudyJson labels_json(const HeadLabels& labels, const HeadMetrics& metrics, PackedBlocks& blocks) {
+// The labels of each measured head; NaN for a head without labels.
+Json labels_json(const HeadLabels& labels, const HeadMetrics& metrics, PackedBlocks& blocks) {
   std::vector<std::optional<std::size_t>> places(metrics.heads().size());  // in the labels, by head
-  std::ranges::transform(metrics.heads(), places.begin(), [&](const MeasuredHead& head) { return labels.find(head); });
+  std::ranges::transform(metrics.heads(), places.begin(), [&](const HeadId& head) { return labels.find(head); });
   if (std::ranges::none_of(places, [](const auto& place) { return place.has_value(); })) {
     throw Error(
         ErrorKind::input,
         fmt::format("none of its {} heads is in {}; are both of the same model?", labels.heads.size(), metrics.file()),
         labels.file);
   }
-  StudyJson json = StudyJson::array();
+  Json json = Json::array();
   for (const HeadLabel& label : labels.labels) {
     std::vector<double> values(places.size(), std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -105,51 +102,61 @@ StudyJson labels_json(const HeadLabels& labels, const HeadMetrics& metrics, Pack
   return json;
 }
 
-// The tables below the level of a head: what they are called in the page, where they lie, what of them is shown.
-struct ShownTable {
-  const char* name;
-  std::optional<fs::path> ResultFiles::* file;
-  CellLayout layout;
-};
-
-std::vector<ShownTable> shown_tables() {
-  return {
-      {"buckets",
-       &ResultFiles::buckets,
-       {{{{"q_bucket", "bucket"}}, {{"k_bucket"}, false}}, {{{"plasticity", "ap_bucket"}}, {{"n_pairs"}, false}}}},
-      {"components", &ResultFiles::components, {{{{"component"}}}, {{{"weight", "component_weight"}}}}},
-      {"time",
-       &ResultFiles::time,
-       {{{{"q_bucket", "bucket"}}}, {{{"position"}, false}, {{"plasticity", "ap_bucket"}}, {{"n_pairs"}, false}}}},
-      {"distance",
-       &ResultFiles::distance,
-       {{{{"near_bin"}}, {{"far_bin"}}},
-        {{{"plasticity"}}, {{"logit_fixed"}, false}, {{"logit_spread"}, false}, {{"n_triples"}, false}}}},
-  };
+const char* topic_word(Topic topic) {
+  constexpr const char* words[]{"Plasticity", "Queries", "Other"};
+  return words[static_cast<std::size_t>(topic)];
 }
 
-StudyJson table_json(const HeadCells& cells, PackedBlocks& blocks) {
-  StudyJson keys = StudyJson::object();
+Json columns_json(const ResultTable& table) {
+  Json columns = Json::array();
+  for (const ResultColumn& column : table.columns) {
+    if (!column.in_page) continue;
+    columns.push_back({{"name", column.name},
+                       {"meaning", column.meaning},
+                       {"title", column.title},
+                       {"colors", column.colors ? Json{column.colors->low, column.colors->high} : Json()},
+                       {"topic", topic_word(column.topic)},
+                       {"error_of", column.error_of},
+                       {"in_facts", column.in_facts},
+                       {"in_list", column.in_list}});
+  }
+  return columns;
+}
+
+Json schema_json() {
+  Json tables = Json::object();
+  for (const ResultTable& table : result_tables()) {
+    if (table.in_page && table.id != TableId::metrics) tables[std::string(table.name)] = columns_json(table);
+  }
+  const auto headline = headline_measures();
+  return {{"headline", std::vector<std::string_view>(headline.begin(), headline.end())},
+          {"topics", {topic_word(Topic::plasticity), topic_word(Topic::queries), topic_word(Topic::other)}},
+          {"metrics", columns_json(result_table(TableId::metrics))},
+          {"tables", std::move(tables)}};
+}
+
+Json table_json(const HeadCells& cells, PackedBlocks& blocks) {
+  Json keys = Json::object();
   for (const HeadCells::Keys& key : cells.keys) keys[key.name] = block_json(blocks.add_integers(key.values));
-  StudyJson columns = StudyJson::object();
+  Json columns = Json::object();
   for (const HeadCells::Column& column : cells.columns) {
     columns[column.name] = block_json(blocks.add_rounded(column.values));
   }
   return {{"cells", cells.num_cells}, {"keys", keys}, {"columns", columns}};
 }
 
-StudyJson tables_json(const ResultFiles& files, const HeadMetrics& metrics, PackedBlocks& blocks,
-                      std::vector<std::string>& notes) {
-  StudyJson json = StudyJson::object();
-  for (const ShownTable& table : shown_tables()) {
-    const auto& file = files.*table.file;
-    if (!file) continue;
-    const HeadCells cells = head_cells(read_csv(*file), metrics, table.layout);
+Json tables_json(const ResultFiles& files, const HeadMetrics& metrics, PackedBlocks& blocks,
+                 std::vector<std::string>& notes) {
+  Json json = Json::object();
+  for (const ResultTable& table : result_tables()) {
+    const auto& file = files.find(table.id);
+    if (!table.in_page || table.id == TableId::metrics || !file) continue;
+    const HeadCells cells = head_cells(read_csv(*file), metrics, table.id);
     if (cells.strangers > 0) {
-      notes.push_back(fmt::format("{}: {} rows are left out, of heads that are not in {}", file->string(),
+      notes.push_back(fmt::format("{}: {} rows are left out because their heads are not in {}", file->string(),
                                   cells.strangers, metrics.file()));
     }
-    json[table.name] = table_json(cells, blocks);
+    json[std::string(table.name)] = table_json(cells, blocks);
   }
   return json;
 }
@@ -157,24 +164,25 @@ StudyJson tables_json(const ResultFiles& files, const HeadMetrics& metrics, Pack
 }  // namespace
 
 Report make_report(const ReportOptions& options) {
-  const ResultFiles files = find_result_files(options.results);
-  const HeadMetrics metrics = read_head_metrics(files.metrics);
+  const ResultFiles files(options.results);
+  const HeadMetrics metrics = read_head_metrics(files);
   const ProgramVersion program = program_version();
   Report report;
   report.heads = metrics.heads().size();
-  report.notes = files.notes;
+  report.notes = files.notes();
 
   PackedBlocks blocks;
-  StudyJson head;
+  Json head;
+  head["schema"] = schema_json();
   head["program"] = {{"version", program.version}, {"commit", program.commit}};
   head["source"] = options.results.string();
-  head["run"] = files.run ? run_json(*files.run) : StudyJson();
-  head["model"] = model_json(metrics);
+  head["run"] = files.run() ? run_json(*files.run()) : Json();
+  head["model"] = model_json(metrics, files.description());
   head["heads"] = heads_json(metrics, blocks);
   head["metrics"] = metrics_json(metrics, blocks);
-  head["labels"] = StudyJson::array();
+  head["labels"] = Json::array();
   head["labels_file"] = nullptr;
-  if (const auto labels_file = options.labels ? options.labels : files.labels) {
+  if (const auto labels_file = options.labels ? options.labels : files.labels()) {
     const HeadLabels labels = read_head_labels(*labels_file);
     report.notes.insert(report.notes.end(), labels.notes.begin(), labels.notes.end());
     head["labels"] = labels_json(labels, metrics, blocks);
@@ -182,8 +190,8 @@ Report make_report(const ReportOptions& options) {
   }
   head["tables"] = tables_json(files, metrics, blocks, report.notes);
 
-  // Names of columns may be any bytes; what is no UTF-8 is shown as U+FFFD.
-  const std::string json = head.dump(-1, ' ', true, StudyJson::error_handler_t::replace);
+  // Names of columns may be any bytes; bytes that are not UTF-8 are shown as U+FFFD.
+  const std::string json = head.dump(-1, ' ', true, Json::error_handler_t::replace);
   report.page = filled_page(page_template(), json, blocks.compressed_text());
   return report;
 }

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "attention_plasticity/base/refusal_testing.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/report/packed_blocks_testing.h"
-#include "attention_plasticity/study/head_metrics.h"
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/results/head_metrics.h"
 
 namespace attention_plasticity {
 namespace {
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 void write(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::binary) << text; }
 
-// What stands in a script element of the page.
+// The text of a script element of the page.
 std::string script_text(const Report& report, const std::string& id) {
   const std::string open = "id=\"" + id + "\">";
   const std::size_t begin = report.page.find(open) + open.size();
@@ -54,7 +54,7 @@ TEST(Report, SampleResultsAreAllThere) {
   const Json files = Json::parse(std::ifstream(sample / "run.json"))["input"]["files"];
   EXPECT_EQ(head["run"]["input"]["files"]["count"], files.size());
   EXPECT_GT(head["run"]["input"]["files"]["bytes"], 1e6);
-  const HeadMetrics metrics = read_head_metrics(sample);
+  const HeadMetrics metrics = read_head_metrics(ResultFiles(sample));
   ASSERT_EQ(head["metrics"].size(), metrics.measures().size());
   for (const Json& metric : head["metrics"]) {
     EXPECT_EQ(numbers_of(report, metric["block"]), metrics.values(metric["name"].get<std::string>()));

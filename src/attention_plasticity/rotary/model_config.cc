@@ -1,4 +1,4 @@
-// From a config.json to a RotationPlan, as transformers 5 reads the spellings of today and before.
+// From a config.json to a RotationRules, as transformers 5 reads the spellings of today and before.
 
 #include <fmt/format.h>
 
@@ -6,13 +6,13 @@
 #include <array>
 #include <initializer_list>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/rotary/model_family.h"
 #include "attention_plasticity/rotary/rotary_json.h"
-#include "attention_plasticity/rotary/rotation_plan.h"
+#include "attention_plasticity/rotary/rotation_rules.h"
 
 namespace attention_plasticity {
 namespace {
@@ -96,7 +96,7 @@ LayerTypes required_layer_types(const Config& config) {
   std::optional<LayerTypes> types = layer_types_of(config);
   if (!types) {
     throw Error(ErrorKind::usage,
-                fmt::format("layer_types is missing, and layers of different attention turn differently; {}",
+                fmt::format("layer_types is missing, and layers of different attention rotate differently; {}",
                             rotation_by_hand()));
   }
   return std::move(*types);
@@ -123,17 +123,17 @@ double partial_of(const Config& config, const JsonFields* own) {
   return *partial;
 }
 
-/// A way of turning from objects that hold its parameters, later ones over earlier ones, and from the top of the
-/// config.
-Turning turning_of(const Config& config, std::optional<double> theta, const std::vector<JsonFields>& objects) {
-  Turning turning;
-  RotaryParameters& parameters = turning.parameters;
+/// The rotation that `objects` (rope_parameters, rope_scaling) and the top level of the config describe. A later object
+/// overrides an earlier one.
+RotationRule rule_of(const Config& config, std::optional<double> theta, const std::vector<JsonFields>& objects) {
+  RotationRule rule;
+  RotaryParameters& parameters = rule.parameters;
   const bool names_theta =
       std::ranges::any_of(objects, [](const JsonFields& object) { return object.find("rope_theta"); });
   if (!theta && !names_theta) {
     throw Error(ErrorKind::usage,
                 fmt::format("rope_theta is missing, and the default of model type {} is not known; {}",
-                            shown(json(config.model_type)), rotation_by_hand()));
+                            shown_json(json(config.model_type)), rotation_by_hand()));
   }
   if (theta) parameters.theta = *theta;
   parameters.trained_length = config.fields.number("max_position_embeddings");
@@ -143,11 +143,11 @@ Turning turning_of(const Config& config, std::optional<double> theta, const std:
   }
   // At the top it wins over the one among the parameters, as in transformers.
   if (const auto length = config.fields.number("original_max_position_embeddings")) parameters.original_length = length;
-  turning.partial = partial_of(config, objects.empty() ? nullptr : &objects.front());
-  turning.dim = config.fields.count("rotary_dim");
-  if (!turning.dim && config.family.rotary_dim != 0) turning.dim = config.family.rotary_dim;
+  rule.partial = partial_of(config, objects.empty() ? nullptr : &objects.front());
+  rule.dim = config.fields.count("rotary_dim");
+  if (!rule.dim && config.family.rotary_dim != 0) rule.dim = config.family.rotary_dim;
   check_rotary_parameters(parameters);
-  return turning;
+  return rule;
 }
 
 /// A theta of the config, else of the family, where 0 is none.
@@ -175,10 +175,10 @@ bool is_per_layer_type(const JsonFields& parameters) {
          std::ranges::any_of(parameters.object(), [](const json& value) { return value.is_object(); });
 }
 
-/// One way of turning for each type of layer; null stands for layers that do not turn. Numbers beside the objects are
-/// ignored, as in transformers: its default theta used to be left there.
-void plan_per_layer_type(const Config& config, const JsonFields& parameters, const std::optional<JsonFields>& scaling,
-                         RotationPlan& plan) {
+/// One rule for each type of layer; null means that such layers are not rotated. Numbers beside the objects are
+/// ignored, as in transformers, which used to leave its default theta there.
+void add_rules_per_layer_type(const Config& config, const JsonFields& parameters,
+                              const std::optional<JsonFields>& scaling, RotationRules& rules) {
   const LayerTypes types = required_layer_types(config);
   std::vector<std::string> names;
   for (const auto& item : parameters.object().items()) {
@@ -189,41 +189,41 @@ void plan_per_layer_type(const Config& config, const JsonFields& parameters, con
       std::vector<JsonFields> objects{*own};
       if (scaling && name == full_attention) objects.push_back(*scaling);
       const std::optional<double> theta = name == sliding_attention ? sliding_theta_of(config) : std::nullopt;
-      plan.turnings.push_back(turning_of(config, theta ? theta : theta_of(config), objects));
+      rules.list.push_back(rule_of(config, theta ? theta : theta_of(config), objects));
     } else {
-      plan.turnings.emplace_back().parameters.kind = RotaryKind::none;
+      rules.list.emplace_back().parameters.kind = RotaryKind::none;
     }
   }
-  plan.turning_of = types.indexed([&](const std::string& type) {
+  rules.rule_of = types.indexed([&](const std::string& type) {
     const auto index = static_cast<std::size_t>(std::ranges::find(names, type) - names.begin());
     if (index == names.size()) {
       names.push_back(type);
-      plan.turnings.emplace_back().refusal =
-          fmt::format("rope_parameters says nothing of layers of type {}", shown(json(type)));
+      rules.list.emplace_back().refusal =
+          fmt::format("rope_parameters says nothing of layers of type {}", shown_json(json(type)));
     }
     return index;
   });
 }
 
 /// One set of parameters, but for layers with sliding attention in models that treat them differently.
-void plan_flat(const Config& config, const std::vector<JsonFields>& objects, RotationPlan& plan) {
-  plan.turnings.push_back(turning_of(config, theta_of(config), objects));
+void add_flat_rules(const Config& config, const std::vector<JsonFields>& objects, RotationRules& rules) {
+  rules.list.push_back(rule_of(config, theta_of(config), objects));
   const std::optional<double> sliding_theta = sliding_theta_of(config);
   if (!sliding_theta && !config.family.scales_full_layers_only) return;
-  Turning sliding = plan.turnings.front();
+  RotationRule sliding = rules.list.front();
   sliding.parameters = {};
-  sliding.parameters.theta = sliding_theta.value_or(plan.turnings.front().parameters.theta);
-  plan.turnings.push_back(std::move(sliding));
-  plan.turning_of = required_layer_types(config).indexed(
+  sliding.parameters.theta = sliding_theta.value_or(rules.list.front().parameters.theta);
+  rules.list.push_back(std::move(sliding));
+  rules.rule_of = required_layer_types(config).indexed(
       [](const std::string& type) -> std::size_t { return type == sliding_attention ? 1 : 0; });
 }
 
-LayerPattern turning_layers(const Config& config) {
+LayerPattern rotated_layers(const Config& config) {
   LayerPattern all{{1}, true};
-  if (config.family.turning != TurningLayers::all) {
+  if (config.family.rotated != RotatedLayers::all) {
     const bool has_no_window =
         config.fields.object().contains("sliding_window") && config.fields.find("sliding_window") == nullptr;
-    if (config.family.turning == TurningLayers::sliding_when_windowed && has_no_window) return all;
+    if (config.family.rotated == RotatedLayers::sliding_when_windowed && has_no_window) return all;
     return required_layer_types(config).indexed(
         [](const std::string& type) -> std::size_t { return type == sliding_attention ? 1 : 0; });
   }
@@ -239,28 +239,29 @@ LayerPattern turning_layers(const Config& config) {
 
 void refuse_latent_attention(const JsonFields& fields) {
   if (fields.find("qk_rope_head_dim") == nullptr || fields.find("qk_nope_head_dim") == nullptr) return;
-  throw Error(ErrorKind::usage,
-              "qk_rope_head_dim: multi-head latent attention turns the last components of a vector, which is not known "
-              "here; pass --num_triples 0 to leave position-exact plasticity out");
+  throw Error(
+      ErrorKind::usage,
+      "qk_rope_head_dim: multi-head latent attention rotates the last components of a vector, which is not known "
+      "here; pass --num_triples 0 to leave position-exact plasticity out");
 }
 
-std::optional<RotationPlan> plan_of(const JsonFields& fields) {
+std::optional<RotationRules> rules_of(const JsonFields& fields) {
   const Config config = config_of(fields);
   refuse_latent_attention(fields);
   if (fields.flag("alibi").value_or(false)) return std::nullopt;
-  RotationPlan plan;
+  RotationRules rules;
   // Granite 4 models without rotation keep a rope_theta.
   if (fields.text("position_embedding_type") == "nope") {
-    plan.turns = {{0}, true};
-    return plan;
+    rules.rotates = {{0}, true};
+    return rules;
   }
   if (!config.is_known && !names_rotation(fields)) return std::nullopt;
-  plan.layout = config.family.layout;
-  plan.head_dim = head_dim_of(config);
+  rules.layout = config.family.layout;
+  rules.head_dim = head_dim_of(config);
   const std::optional<JsonFields> parameters = fields.fields("rope_parameters");
   const std::optional<JsonFields> scaling = fields.fields("rope_scaling");
   if (parameters && is_per_layer_type(*parameters)) {
-    plan_per_layer_type(config, *parameters, scaling, plan);
+    add_rules_per_layer_type(config, *parameters, scaling, rules);
   } else {
     std::vector<JsonFields> objects;
     if (parameters) objects.push_back(*parameters);
@@ -270,21 +271,21 @@ std::optional<RotationPlan> plan_of(const JsonFields& fields) {
       usual = json::parse(config.family.scaling);
       objects.emplace_back(usual);
     }
-    plan_flat(config, objects, plan);
+    add_flat_rules(config, objects, rules);
   }
-  plan.turns = turning_layers(config);
-  return plan;
+  rules.rotates = rotated_layers(config);
+  return rules;
 }
 
 }  // namespace
 
-std::optional<RotationPlan> plan_of_model_config(std::string_view text) {
-  const json config = parse_json_object(text, ErrorKind::input, "the model's config");
+std::optional<RotationRules> rules_of_model_config(std::string_view text) {
+  const json config = parse_json_object(text, {.subject = "the model's config"});
   const JsonFields fields(config);
   if (const std::optional<JsonFields> of_text = fields.fields("text_config")) {
-    if (std::optional<RotationPlan> plan = plan_of(*of_text)) return plan;
+    if (std::optional<RotationRules> rules = rules_of(*of_text)) return rules;
   }
-  return plan_of(fields);
+  return rules_of(fields);
 }
 
 }  // namespace attention_plasticity

@@ -52,15 +52,16 @@ float single_precision_ramp(const json& config, std::size_t pair) {
   const float power = std::pow(number("rope_theta"), static_cast<float>(2 * pair) / dim);
   const float factor = number("factor");
   const float length = number("original_max_position_embeddings");
-  constexpr auto turn = static_cast<float>(2 * std::numbers::pi);
+  constexpr auto circle = static_cast<float>(2 * std::numbers::pi);
   if (rope["rope_type"] == "llama3") {
     const float frequency = 1.0F / power;
     const float low = number("low_freq_factor");
-    const float smooth = (length / (turn / frequency) - low) / (number("high_freq_factor") - low);
+    const float smooth = (length / (circle / frequency) - low) / (number("high_freq_factor") - low);
     return (1.0F - smooth) * frequency / factor + smooth * frequency;
   }
-  const auto pair_of = [&](double turns) {
-    return dim * std::log(length / (turns * 2 * std::numbers::pi)) / (2 * std::log(rope["rope_theta"].get<double>()));
+  const auto pair_of = [&](double rotations) {
+    return dim * std::log(length / (rotations * 2 * std::numbers::pi)) /
+           (2 * std::log(rope["rope_theta"].get<double>()));
   };
   const auto first = static_cast<float>(std::floor(pair_of(rope["beta_fast"].get<double>())));
   const auto last = static_cast<float>(std::ceil(pair_of(rope["beta_slow"].get<double>())));
@@ -179,7 +180,7 @@ TEST(ModelConfig, TakesAnyWidthWhenTheConfigNamesNone) {
   }
 }
 
-TEST(ModelConfig, TurnsTheWholePartOfAShare) {
+TEST(ModelConfig, RotatesTheWholePartOfAShare) {
   json config = {{"rope_theta", 100}, {"head_dim", 80}, {"partial_rotary_factor", 0.43}};
   EXPECT_EQ(layer_of(config, 0, 80).rotation.dim(), 34U);
   config["rope_parameters"] = {{"rope_theta", 100}, {"partial_rotary_factor", 0.5}};
@@ -239,7 +240,7 @@ TEST(ModelConfig, GivesEachTypeOfLayerItsOwn) {
   json config = per_type();
   config["rope_parameters"]["full_attention"] = nullptr;
   config["rope_parameters"]["rope_theta"] = 3;
-  EXPECT_EQ(layer_of(config, 0, 4).kind, RotaryKind::none) << "null: such layers do not turn";
+  EXPECT_EQ(layer_of(config, 0, 4).kind, RotaryKind::none) << "null: such layers do not rotate";
   EXPECT_EQ(layer_of(config, 1, 4).theta, 50) << "a number beside the types is ignored";
   config = per_type();
   config["rope_scaling"] = {{"type", "linear"}, {"factor", 4}};
@@ -255,7 +256,7 @@ TEST(ModelConfig, RefusesLayersThatItDoesNotDescribe) {
   json config = per_type();
   config.erase("layer_types");
   EXPECT_EQ(refusal(config.dump()),
-            "layer_types is missing, and layers of different attention turn differently; " + std::string(by_hand));
+            "layer_types is missing, and layers of different attention rotate differently; " + std::string(by_hand));
   EXPECT_EQ(refusal(R"({"rope_theta": 9, "no_rope_layers": [1, 0]})", 2),
             "layer 2 is none of those that the model's config lists");
 }
@@ -286,7 +287,7 @@ TEST(ModelConfig, RefusesLatentAttention) {
   EXPECT_EQ(
       refusal(R"({"model_type": "deepseek_v3", "rope_theta": 10000, "qk_rope_head_dim": 64,
                         "qk_nope_head_dim": 128})"),
-      "qk_rope_head_dim: multi-head latent attention turns the last components of a vector, which is not known here; "
+      "qk_rope_head_dim: multi-head latent attention rotates the last components of a vector, which is not known here; "
       "pass --num_triples 0 to leave position-exact plasticity out");
 }
 
@@ -321,8 +322,8 @@ TEST(ModelConfig, RefusesValuesOfAnotherType) {
   EXPECT_EQ(with(R"("partial_rotary_factor": 0)"),
             "partial_rotary_factor is 0; a number above 0 and not above 1 is expected");
   EXPECT_EQ(with(R"("partial_rotary_factor": 0.4)"),
-            "3 components cannot be turned in pairs; an even number is expected");
-  EXPECT_EQ(with(R"("rotary_dim": 16)"), "16 components are to be turned, the vectors have 8");
+            "3 components cannot be rotated in pairs; an even number is expected");
+  EXPECT_EQ(with(R"("rotary_dim": 16)"), "16 components are to be rotated, the vectors have 8");
   EXPECT_EQ(with(R"("no_rope_layers": [1, 2])"), "no_rope_layers is a list of 2; a list of 0 and 1 is expected");
   EXPECT_EQ(with(R"("no_rope_layers": "all")"), "no_rope_layers is \"all\"; a list of 0 and 1 is expected");
   EXPECT_EQ(with(R"("no_rope_layer_interval": 0)"), "no_rope_layer_interval is 0; a whole number above 0 is expected");
@@ -345,9 +346,9 @@ TEST(ModelConfig, RefusesTextThatIsNoJsonObject) {
 TEST(ModelConfig, SurvivesDeepNesting) {
   constexpr std::size_t depth = 200000;
   const std::string deep = std::string(depth, '[') + std::string(depth, ']');
-  EXPECT_EQ(refusal(deep, 0, 8, ErrorKind::input), "the model's config is a list of 1; a JSON object is expected");
-  EXPECT_EQ(refusal("{\"rope_parameters\": " + deep + "}"), "rope_parameters is a list of 1; an object is expected");
-  EXPECT_EQ(refusal("{\"other\": " + deep + "}"), "says nothing");
+  const std::string too_deep = "the model's config is nested more than 64 levels deep";
+  EXPECT_EQ(refusal(deep, 0, 8, ErrorKind::input), too_deep);
+  EXPECT_EQ(refusal("{\"other\": " + deep + "}", 0, 8, ErrorKind::input), too_deep);
 }
 
 TEST(ModelConfig, ShowsLongValuesShort) {

@@ -13,10 +13,10 @@ constexpr auto interleaved = RotaryLayout::interleaved;
 constexpr auto families = std::to_array<ModelFamily>({
     {.model_type = "codegen", .layout = interleaved, .rotary_dim = 64},
     {.model_type = "cohere", .theta = 0, .layout = interleaved},
-    {.model_type = "cohere2", .layout = interleaved, .sliding_pattern = 4, .turning = TurningLayers::sliding},
+    {.model_type = "cohere2", .layout = interleaved, .sliding_pattern = 4, .rotated = RotatedLayers::sliding},
     {.model_type = "ernie4_5", .theta = 0, .layout = interleaved},
     {.model_type = "ernie4_5_moe", .theta = 0, .layout = interleaved},
-    {.model_type = "exaone4", .sliding_pattern = 4, .turning = TurningLayers::sliding_when_windowed},
+    {.model_type = "exaone4", .sliding_pattern = 4, .rotated = RotatedLayers::sliding_when_windowed},
     {.model_type = "falcon"},
     {.model_type = "gemma", .head_dim = 256},
     {.model_type = "gemma2", .head_dim = 256},

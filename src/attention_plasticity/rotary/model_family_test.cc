@@ -18,8 +18,8 @@ ModelRotation model_of(const std::string& config) {
   return model.value_or(ModelRotation::none());
 }
 
-/// Which of the first layers turn, as "1101".
-std::string turning(const ModelRotation& model, std::size_t width, int layers) {
+/// Which of the first layers rotate their vectors, as "1101".
+std::string rotated_layers(const ModelRotation& model, std::size_t width, int layers) {
   std::string text;
   for (int layer = 0; layer < layers; ++layer) text += model.layer(layer, width, 0).rotation.dim() == 0 ? '0' : '1';
   return text;
@@ -150,25 +150,26 @@ TEST(ModelFamily, Phi3SpellsLongropeInOldWays) {
 }
 
 TEST(ModelFamily, Cohere2TurnsInSlidingLayersOnly) {
-  EXPECT_EQ(turning(model_of(R"({"model_type": "cohere2", "head_dim": 8, "rope_theta": 50000})"), 8, 9), "111011101");
-  EXPECT_EQ(turning(model_of(R"({"model_type": "cohere2", "head_dim": 8, "sliding_window_pattern": 2})"), 8, 4),
+  EXPECT_EQ(rotated_layers(model_of(R"({"model_type": "cohere2", "head_dim": 8, "rope_theta": 50000})"), 8, 9),
+            "111011101");
+  EXPECT_EQ(rotated_layers(model_of(R"({"model_type": "cohere2", "head_dim": 8, "sliding_window_pattern": 2})"), 8, 4),
             "1010");
-  EXPECT_EQ(turning(model_of(R"({"model_type": "cohere2", "head_dim": 8,
+  EXPECT_EQ(rotated_layers(model_of(R"({"model_type": "cohere2", "head_dim": 8,
                                  "layer_types": ["full_attention", "sliding_attention"]})"),
-                    8, 2),
+                           8, 2),
             "01");
 }
 
 TEST(ModelFamily, Exaone4TurnsInSlidingLayersUnlessItHasNone) {
-  EXPECT_EQ(turning(model_of(R"({"model_type": "exaone4", "head_dim": 8})"), 8, 8), "11101110");
-  EXPECT_EQ(turning(model_of(R"({"model_type": "exaone4", "head_dim": 8, "sliding_window": 4096,
+  EXPECT_EQ(rotated_layers(model_of(R"({"model_type": "exaone4", "head_dim": 8})"), 8, 8), "11101110");
+  EXPECT_EQ(rotated_layers(model_of(R"({"model_type": "exaone4", "head_dim": 8, "sliding_window": 4096,
                                  "sliding_window_pattern": "LLLG",
                                  "layer_types": ["sliding_attention", "full_attention"]})"),
-                    8, 2),
+                           8, 2),
             "10");
-  EXPECT_EQ(turning(model_of(R"({"model_type": "exaone4", "head_dim": 8, "sliding_window": null,
+  EXPECT_EQ(rotated_layers(model_of(R"({"model_type": "exaone4", "head_dim": 8, "sliding_window": null,
                                  "layer_types": ["full_attention", "full_attention"]})"),
-                    8, 2),
+                           8, 2),
             "11");
 }
 
@@ -177,25 +178,26 @@ TEST(ModelFamily, SmolLM3AndLlama4LeaveEveryFourthLayerOut) {
     const auto config = [&](const std::string& more) {
       return fmt::format(R"({{"head_dim": 8, "model_type": "{}"{}}})", type, more);
     };
-    EXPECT_EQ(turning(model_of(config("")), 8, 9), "111011101") << type;
-    EXPECT_EQ(turning(model_of(config(R"(, "no_rope_layers": null, "no_rope_layer_interval": 2)")), 8, 4), "1010")
+    EXPECT_EQ(rotated_layers(model_of(config("")), 8, 9), "111011101") << type;
+    EXPECT_EQ(rotated_layers(model_of(config(R"(, "no_rope_layers": null, "no_rope_layer_interval": 2)")), 8, 4),
+              "1010")
         << type;
-    EXPECT_EQ(turning(model_of(config(R"(, "no_rope_layers": [])")), 8, 4), "1110") << type;
-    EXPECT_EQ(
-        turning(model_of(config(R"(, "no_rope_layers": [0, 1, true, false], "no_rope_layer_interval": 2)")), 8, 4),
-        "0110")
-        << type << ": 1 says that the layer turns";
+    EXPECT_EQ(rotated_layers(model_of(config(R"(, "no_rope_layers": [])")), 8, 4), "1110") << type;
+    EXPECT_EQ(rotated_layers(
+                  model_of(config(R"(, "no_rope_layers": [0, 1, true, false], "no_rope_layer_interval": 2)")), 8, 4),
+              "0110")
+        << type << ": 1 says that the layer rotates";
   }
 }
 
 TEST(ModelFamily, GraniteWithoutRotationSaysNope) {
-  EXPECT_EQ(turning(model_of(R"({"model_type": "granitemoehybrid", "position_embedding_type": "nope",
+  EXPECT_EQ(rotated_layers(model_of(R"({"model_type": "granitemoehybrid", "position_embedding_type": "nope",
                                  "rope_theta": 10000})"),
-                    8, 3),
+                           8, 3),
             "000");
-  EXPECT_EQ(turning(model_of(R"({"model_type": "granitemoehybrid", "position_embedding_type": "rope",
+  EXPECT_EQ(rotated_layers(model_of(R"({"model_type": "granitemoehybrid", "position_embedding_type": "rope",
                                  "rope_theta": 10000})"),
-                    8, 3),
+                           8, 3),
             "111");
 }
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/rotary/rotary_json.h"
 
 namespace attention_plasticity {
@@ -36,7 +36,7 @@ void check_scaling_keys(const nlohmann::json& scaling) {
     const std::string& key = item.key();
     if (std::ranges::find(scaling_keys, key) != scaling_keys.end()) continue;
     if (key == "partial_rotary_factor") {
-      throw Error(ErrorKind::usage, "rope_scaling.partial_rotary_factor: say how many components turn with rope_dim");
+      throw Error(ErrorKind::usage, "rope_scaling.partial_rotary_factor: say how many components rotate with rope_dim");
     }
     const std::optional<std::string> nearest = nearest_name(key, scaling_keys);
     throw Error(ErrorKind::usage, fmt::format("rope_scaling.{}: unknown key; {}", key,
@@ -47,7 +47,7 @@ void check_scaling_keys(const nlohmann::json& scaling) {
 
 /// Reads `rope_scaling`, whose theta may not contradict `rope_theta`.
 void read_scaling(const std::string& text, std::optional<double>& theta, RotaryParameters& parameters) {
-  const nlohmann::json scaling = parse_json_object(text, ErrorKind::usage, "rope_scaling");
+  const nlohmann::json scaling = parse_json_object(text, {.subject = "rope_scaling", .kind = ErrorKind::usage});
   check_scaling_keys(scaling);
   const JsonFields fields(scaling, "rope_scaling.");
   if (const std::optional<std::string> name = rope_type(fields)) {
@@ -65,11 +65,10 @@ void read_scaling(const std::string& text, std::optional<double>& theta, RotaryP
   if (own) theta = own;
 }
 
-std::size_t turned_dim(const Turning& turning, std::size_t width) {
-  const std::size_t dim =
-      turning.dim ? *turning.dim : static_cast<std::size_t>(static_cast<double>(width) * turning.partial);
+std::size_t rotated_dim(const RotationRule& rule, std::size_t width) {
+  const std::size_t dim = rule.dim ? *rule.dim : static_cast<std::size_t>(static_cast<double>(width) * rule.partial);
   if (dim > width) {
-    throw Error(ErrorKind::usage, fmt::format("{} components are to be turned, the vectors have {}", dim, width));
+    throw Error(ErrorKind::usage, fmt::format("{} components are to be rotated, the vectors have {}", dim, width));
   }
   return dim;
 }
@@ -83,67 +82,67 @@ std::optional<std::size_t> LayerPattern::at(int layer) const {
   return repeats ? std::optional(values[index % values.size()]) : std::nullopt;
 }
 
-ModelRotation::ModelRotation(RotationPlan plan) : plan_(std::move(plan)) {}
+ModelRotation::ModelRotation(RotationRules rules) : rules_(std::move(rules)) {}
 
 ModelRotation ModelRotation::none() {
-  RotationPlan plan;
-  plan.turns = {{0}, true};
-  return ModelRotation(std::move(plan));
+  RotationRules rules;
+  rules.rotates = {{0}, true};
+  return ModelRotation(std::move(rules));
 }
 
 ModelRotation ModelRotation::of_settings(const RotarySettings& settings) {
-  Turning turning;
-  turning.dim = settings.dim;
+  RotationRule rule;
+  rule.dim = settings.dim;
   if (settings.dim && (*settings.dim == 0 || *settings.dim % 2 != 0)) {
     throw Error(ErrorKind::usage, fmt::format("rope_dim is {}; an even number above 0 is expected", *settings.dim));
   }
   std::optional<double> theta = settings.theta;
-  if (settings.scaling) read_scaling(*settings.scaling, theta, turning.parameters);
+  if (settings.scaling) read_scaling(*settings.scaling, theta, rule.parameters);
   if (!theta) {
     throw Error(ErrorKind::usage,
                 "rope_theta: missing; the base of the model's rotary frequencies is expected, as "
                 "10000 of many models");
   }
-  turning.parameters.theta = *theta;
-  check_rotary_parameters(turning.parameters);
+  rule.parameters.theta = *theta;
+  check_rotary_parameters(rule.parameters);
 
-  RotationPlan plan;
-  plan.layout = settings.layout.value_or(RotaryLayout::half);
-  plan.turnings.push_back(std::move(turning));
-  return ModelRotation(std::move(plan));
+  RotationRules rules;
+  rules.layout = settings.layout.value_or(RotaryLayout::half);
+  rules.list.push_back(std::move(rule));
+  return ModelRotation(std::move(rules));
 }
 
 std::optional<ModelRotation> ModelRotation::of_model_config(std::string_view json) {
-  std::optional<RotationPlan> plan = plan_of_model_config(json);
-  if (!plan) return std::nullopt;
-  return ModelRotation(std::move(*plan));
+  std::optional<RotationRules> rules = rules_of_model_config(json);
+  if (!rules) return std::nullopt;
+  return ModelRotation(std::move(*rules));
 }
 
 bool ModelRotation::depends_on_length() const {
-  return std::ranges::any_of(plan_.turnings, [](const Turning& turning) {
-    return turning.parameters.kind == RotaryKind::dynamic || turning.parameters.kind == RotaryKind::longrope;
+  return std::ranges::any_of(rules_.list, [](const RotationRule& rule) {
+    return rule.parameters.kind == RotaryKind::dynamic || rule.parameters.kind == RotaryKind::longrope;
   });
 }
 
 LayerRotation ModelRotation::layer(int layer, std::size_t width, double largest_position) const {
-  if (plan_.head_dim && *plan_.head_dim != width) {
+  if (rules_.head_dim && *rules_.head_dim != width) {
     throw Error(ErrorKind::usage, fmt::format("the vectors have {} components, the model's config says head_dim {}",
-                                              width, *plan_.head_dim));
+                                              width, *rules_.head_dim));
   }
-  const std::optional<std::size_t> turns = plan_.turns.at(layer);
-  const std::optional<std::size_t> index = plan_.turning_of.at(layer);
-  if (!turns || !index) {
+  const std::optional<std::size_t> rotates = rules_.rotates.at(layer);
+  const std::optional<std::size_t> index = rules_.rule_of.at(layer);
+  if (!rotates || !index) {
     throw Error(ErrorKind::usage, fmt::format("layer {} is none of those that the model's config lists", layer));
   }
   LayerRotation result;
-  result.rotation.layout = plan_.layout;
-  if (*turns == 0) return result;
-  const Turning& turning = plan_.turnings.at(*index);
-  if (!turning.refusal.empty()) throw Error(ErrorKind::usage, fmt::format("layer {}: {}", layer, turning.refusal));
-  if (turning.parameters.kind == RotaryKind::none) return result;
-  result.kind = turning.parameters.kind;
-  result.theta = turning.parameters.theta;
-  result.rotation = make_rotation(turning.parameters, turned_dim(turning, width), plan_.layout, largest_position);
+  result.rotation.layout = rules_.layout;
+  if (*rotates == 0) return result;
+  const RotationRule& rule = rules_.list.at(*index);
+  if (!rule.refusal.empty()) throw Error(ErrorKind::usage, fmt::format("layer {}: {}", layer, rule.refusal));
+  if (rule.parameters.kind == RotaryKind::none) return result;
+  result.kind = rule.parameters.kind;
+  result.theta = rule.parameters.theta;
+  result.rotation = make_rotation(rule.parameters, rotated_dim(rule, width), rules_.layout, largest_position);
   return result;
 }
 

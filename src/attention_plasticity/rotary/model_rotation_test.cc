@@ -123,9 +123,9 @@ TEST(ModelRotation, RefusesSettingsThatCannotBeUsed) {
   settings.dim = 0;
   EXPECT_EQ(refusal(settings), "rope_dim is 0; an even number above 0 is expected");
   settings.dim = 10;
-  EXPECT_EQ(refusal(settings), "10 components are to be turned, the vectors have 8");
+  EXPECT_EQ(refusal(settings), "10 components are to be rotated, the vectors have 8");
   settings.dim.reset();
-  EXPECT_EQ(refusal(settings, 7), "7 components cannot be turned in pairs; an even number is expected");
+  EXPECT_EQ(refusal(settings, 7), "7 components cannot be rotated in pairs; an even number is expected");
 }
 
 TEST(ModelRotation, RefusesScalingsThatCannotBeUsed) {
@@ -149,7 +149,7 @@ TEST(ModelRotation, RefusesScalingsThatCannotBeUsed) {
   EXPECT_EQ(refusal(scaled(R"({"rope_type": "linear", "temperature_of": 4})")).substr(0, 66),
             "rope_scaling.temperature_of: unknown key; known are rope_type, typ");
   EXPECT_EQ(refusal(scaled(R"({"rope_type": "linear", "partial_rotary_factor": 0.5})")),
-            "rope_scaling.partial_rotary_factor: say how many components turn with rope_dim");
+            "rope_scaling.partial_rotary_factor: say how many components rotate with rope_dim");
   EXPECT_EQ(refusal(scaled(R"({"rope_type": "linear"})")),
             "factor is missing; rope_type linear needs a number above 0");
 }

@@ -2,23 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {
 
 using nlohmann::json;
-
-std::string shown(const json& value) {
-  // Lists and objects are only named: writing them is recursive, and they may be nested deeper than the stack.
-  if (value.is_array()) return fmt::format("a list of {}", value.size());
-  if (value.is_object()) return "an object";
-  constexpr std::size_t longest = 60;
-  std::string text = value.dump(-1, ' ', true);
-  if (text.size() > longest) text = text.substr(0, longest) + "...";
-  return text;
-}
 
 std::string_view rotation_by_hand() {
   return "pass --rope_theta, --rope_dim, --rope_layout and --rope_scaling yourself, or --num_triples 0 to leave "
@@ -27,15 +17,12 @@ std::string_view rotation_by_hand() {
 
 JsonFields::JsonFields(const json& object, std::string where) : object_(&object), where_(std::move(where)) {}
 
-const json* JsonFields::find(std::string_view key) const {
-  const auto found = object_->find(key);
-  return found == object_->end() || found->is_null() ? nullptr : &*found;
-}
+const json* JsonFields::find(std::string_view key) const { return find_field(*object_, key); }
 
 void JsonFields::refuse(std::string_view key, std::string_view expected) const {
   const json* const value = find(key);
   throw Error(ErrorKind::usage, fmt::format("{}{} is {}; {} is expected", where_, key,
-                                            value == nullptr ? "missing" : shown(*value), expected));
+                                            value == nullptr ? "missing" : shown_json(*value), expected));
 }
 
 std::optional<double> JsonFields::number(std::string_view key) const {
@@ -46,12 +33,11 @@ std::optional<double> JsonFields::number(std::string_view key) const {
 }
 
 std::optional<std::size_t> JsonFields::count(std::string_view key) const {
-  constexpr double most = 1e6;
-  const std::optional<double> value = number(key);
-  if (!value) return std::nullopt;
-  const bool is_count = *value >= 1 && *value <= most && *value == std::floor(*value);
-  if (!is_count) refuse(key, "a whole number above 0");
-  return static_cast<std::size_t>(*value);
+  constexpr std::int64_t most = 1'000'000;
+  if (!number(key)) return std::nullopt;
+  const std::optional<std::int64_t> count = whole_number(*find(key), 1, most);
+  if (!count) refuse(key, "a whole number above 0");
+  return static_cast<std::size_t>(*count);
 }
 
 std::optional<bool> JsonFields::flag(std::string_view key) const {
@@ -118,19 +104,6 @@ std::optional<std::vector<bool>> JsonFields::flags(std::string_view key) const {
   return flags;
 }
 
-json parse_json_object(std::string_view text, ErrorKind kind, std::string_view what) {
-  json parsed;
-  try {
-    parsed = json::parse(text);
-  } catch (const json::parse_error& error) {
-    throw Error(kind, fmt::format("{} is not valid JSON (at byte {})", what, error.byte));
-  } catch (const json::exception&) {
-    throw Error(kind, fmt::format("{} holds a number that is too large", what));
-  }
-  if (!parsed.is_object()) throw Error(kind, fmt::format("{} is {}; a JSON object is expected", what, shown(parsed)));
-  return parsed;
-}
-
 std::optional<std::string> rope_type(const JsonFields& fields) {
   std::optional<std::string> name = fields.text("rope_type");
   return name ? name : fields.text("type");
@@ -138,7 +111,7 @@ std::optional<std::string> rope_type(const JsonFields& fields) {
 
 RotaryKind known_rotary_kind(std::string_view name) {
   if (const std::optional<RotaryKind> kind = rotary_kind_of(name)) return *kind;
-  throw Error(ErrorKind::usage, fmt::format("rope_type is {}, which is none of {}; {}", shown(json(name)),
+  throw Error(ErrorKind::usage, fmt::format("rope_type is {}, which is none of {}; {}", shown_json(json(name)),
                                             rotary_kind_names(), rotation_by_hand()));
 }
 

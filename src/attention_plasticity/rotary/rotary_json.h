@@ -15,9 +15,6 @@ namespace attention_plasticity {
 /// What to do about a rotation that this program cannot take from a model's config: the end of such messages.
 std::string_view rotation_by_hand();
 
-/// A value for a message: one short line of ASCII.
-std::string shown(const nlohmann::json& value);
-
 /// The fields of a JSON object that describes a rotation, read by type. A missing field and null are nothing; a value
 /// of another type is Error(usage) that names the key, shows the value and says what is expected. Only borrows the
 /// object.
@@ -47,9 +44,6 @@ class JsonFields {
   const nlohmann::json* object_;
   std::string where_;
 };
-
-/// Text that holds a JSON object. Throws Error(kind) that starts with `what`.
-nlohmann::json parse_json_object(std::string_view text, ErrorKind kind, std::string_view what);
 
 /// `rope_type`, else `type`; nothing when there is neither.
 std::optional<std::string> rope_type(const JsonFields& fields);

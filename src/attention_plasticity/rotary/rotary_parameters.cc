@@ -113,16 +113,16 @@ void scale_linear(std::vector<double>& frequencies, const RotaryParameters& para
   for (double& frequency : frequencies) frequency /= factor;
 }
 
-/// YaRN, section 3.2: the pair, as a fraction, that makes `turns` turns over the original length.
-double pair_of_turns(const RotaryParameters& parameters, double dim, double turns) {
-  return dim * std::log(original_length(parameters) / (2 * std::numbers::pi * turns)) /
+/// YaRN, section 3.2: the pair, as a fraction, that makes `rotations` rotations over the original length.
+double pair_of_rotations(const RotaryParameters& parameters, double dim, double rotations) {
+  return dim * std::log(original_length(parameters) / (2 * std::numbers::pi * rotations)) /
          (2 * std::log(parameters.theta));
 }
 
 void scale_yarn(std::vector<double>& frequencies, const RotaryParameters& parameters) {
   const double dim = 2 * static_cast<double>(frequencies.size());
-  double low = pair_of_turns(parameters, dim, parameters.beta_fast);
-  double high = pair_of_turns(parameters, dim, parameters.beta_slow);
+  double low = pair_of_rotations(parameters, dim, parameters.beta_fast);
+  double high = pair_of_rotations(parameters, dim, parameters.beta_slow);
   if (parameters.truncate) {
     low = std::floor(low);
     high = std::ceil(high);
@@ -144,8 +144,8 @@ void scale_llama3(std::vector<double>& frequencies, const RotaryParameters& para
   const double high = required(parameters.kind, "high_freq_factor", parameters.high_freq_factor);
   const double length = original_length(parameters);
   for (double& frequency : frequencies) {
-    const double turns = length * frequency / (2 * std::numbers::pi);
-    const double kept = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+    const double rotations = length * frequency / (2 * std::numbers::pi);
+    const double kept = std::clamp((rotations - low) / (high - low), 0.0, 1.0);
     frequency *= (1 - kept) / factor + kept;
   }
 }
@@ -156,7 +156,7 @@ void scale_longrope(std::vector<double>& frequencies, const RotaryParameters& pa
   for (const auto& [key, list] :
        {std::pair{"short_factor", &parameters.short_factor}, {"long_factor", &parameters.long_factor}}) {
     if (list->size() != frequencies.size()) {
-      throw Error(ErrorKind::usage, fmt::format("{} has {} numbers; one for each of the {} turned pairs is expected",
+      throw Error(ErrorKind::usage, fmt::format("{} has {} numbers; one for each of the {} rotated pairs is expected",
                                                 key, list->size(), frequencies.size()));
     }
   }
@@ -262,7 +262,7 @@ Rotation make_rotation(const RotaryParameters& parameters, std::size_t dim, Rota
   if (parameters.kind == RotaryKind::none) return Rotation{.layout = layout, .frequency = {}, .attention_factor = 1};
   if (dim == 0 || dim % 2 != 0) {
     throw Error(ErrorKind::usage,
-                fmt::format("{} components cannot be turned in pairs; an even number is expected", dim));
+                fmt::format("{} components cannot be rotated in pairs; an even number is expected", dim));
   }
   check_rotary_parameters(parameters);
   Rotation rotation{.layout = layout,

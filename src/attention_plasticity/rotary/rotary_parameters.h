@@ -36,7 +36,7 @@ struct RotaryParameters {
   std::optional<double> attention_factor;  ///< > 0; none: what the paper of the kind proposes
   std::optional<double> mscale;            ///< yarn: with mscale_all_dim, replaces the paper's attention factor
   std::optional<double> mscale_all_dim;
-  double beta_fast = 32;  ///< yarn: pairs with more turns than this over the original length keep their frequency
+  double beta_fast = 32;  ///< yarn: pairs with more rotations than this over the original length keep their frequency
   double beta_slow = 1;   ///< yarn: pairs with fewer are divided by `factor`
   bool truncate = true;   ///< yarn: the ends of the ramp are whole pairs
   std::optional<double> low_freq_factor;   ///< llama3: as beta_slow

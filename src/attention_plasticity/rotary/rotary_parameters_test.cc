@@ -125,9 +125,9 @@ TEST(MakeRotation, YarnScalesAttentionAsItsParametersSay) {
   EXPECT_EQ(rotation_of(parameters).attention_factor, 1);
 }
 
-/// The pair that makes `turns` turns over `length` tokens, with 64 pairs.
-double pair_of(double turns, double length, double theta) {
-  return 64 * std::log(length / (2 * std::numbers::pi * turns)) / std::log(theta);
+/// The pair that makes `rotations` rotations over `length` tokens, with 64 pairs.
+double pair_of(double rotations, double length, double theta) {
+  return 64 * std::log(length / (2 * std::numbers::pi * rotations)) / std::log(theta);
 }
 
 TEST(MakeRotation, YarnRampsBetweenWholePairsUnlessItMayNotTruncate) {
@@ -155,7 +155,7 @@ TEST(MakeRotation, YarnRampsBetweenWholePairsUnlessItMayNotTruncate) {
 
 TEST(MakeRotation, YarnsRampStaysWithinThePairs) {
   RotaryParameters parameters = parameters_of(RotaryKind::yarn);
-  parameters.original_length = 3;  // fewer than one turn: every pair lies past the ramp, which ends in a step at 0
+  parameters.original_length = 3;  // less than one rotation: every pair lies past the ramp, which ends in a step at 0
   const Rotation rotation = rotation_of(parameters);
   EXPECT_DOUBLE_EQ(rotation.frequency[0], 1);
   for (std::size_t i = 1; i < 4; ++i)
@@ -165,7 +165,7 @@ TEST(MakeRotation, YarnsRampStaysWithinThePairs) {
 TEST(MakeRotation, Llama3RampsOverTurns) {
   RotaryParameters parameters = parameters_of(RotaryKind::llama3);
   parameters.theta = 16;                                  // frequencies 1, 1/2, 1/4, 1/8
-  parameters.original_length = 2 * std::numbers::pi * 8;  // 8, 4, 2, 1 turns
+  parameters.original_length = 2 * std::numbers::pi * 8;  // 8, 4, 2, 1 rotations
   const Rotation rotation = rotation_of(parameters);
   EXPECT_DOUBLE_EQ(rotation.frequency[0], 1);
   EXPECT_DOUBLE_EQ(rotation.frequency[1], 0.5);
@@ -244,9 +244,9 @@ TEST(MakeRotation, SaysWhatIsMissing) {
 
 TEST(MakeRotation, RefusesListsThatDoNotFitTheDim) {
   EXPECT_EQ(refusal(RotaryKind::longrope, [](RotaryParameters& p) { p.long_factor.pop_back(); }),
-            "long_factor has 3 numbers; one for each of the 4 turned pairs is expected");
+            "long_factor has 3 numbers; one for each of the 4 rotated pairs is expected");
   EXPECT_EQ(refusal(RotaryKind::longrope, [](RotaryParameters& p) { p.short_factor.push_back(1); }),
-            "short_factor has 5 numbers; one for each of the 4 turned pairs is expected");
+            "short_factor has 5 numbers; one for each of the 4 rotated pairs is expected");
 }
 
 TEST(MakeRotation, RefusesDimsThatAreNoPairs) {

@@ -6,7 +6,7 @@ namespace attention_plasticity {
 namespace {
 
 template <class Float>
-void turn_pairs(const Rotation& rotation, std::span<Float> vector, double tokens) {
+void rotate_pairs(const Rotation& rotation, std::span<Float> vector, double tokens) {
   const bool half = rotation.layout == RotaryLayout::half;
   const std::size_t pairs = rotation.frequency.size();
   const std::size_t stride = half ? 1 : 2;
@@ -26,8 +26,8 @@ void turn_pairs(const Rotation& rotation, std::span<Float> vector, double tokens
 
 }  // namespace
 
-void Rotation::turn(std::span<double> vector, double tokens) const { turn_pairs(*this, vector, tokens); }
+void Rotation::rotate(std::span<double> vector, double tokens) const { rotate_pairs(*this, vector, tokens); }
 
-void Rotation::turn(std::span<float> vector, double tokens) const { turn_pairs(*this, vector, tokens); }
+void Rotation::rotate(std::span<float> vector, double tokens) const { rotate_pairs(*this, vector, tokens); }
 
 }  // namespace attention_plasticity

@@ -6,21 +6,22 @@
 
 namespace attention_plasticity {
 
-/// Which components turn together: i and i + dim/2 (Llama, Qwen, Gemma, Mistral), or 2i and 2i + 1 (GLM, GPT-J,
+/// Which two components form a pair: i and i + dim/2 (Llama, Qwen, Gemma, Mistral), or 2i and 2i + 1 (GLM, GPT-J,
 /// Cohere).
 enum class RotaryLayout { half, interleaved };
 
-/// The rotation R(t) of a rotary position embedding: at position t, pair i of a vector is turned by t · frequency[i].
-/// Components from dim() on stay as they are; without frequencies R = I.
+/// The rotation R(t) of a rotary position embedding (RoPE): at position t, pair i of a vector is rotated by
+/// t · frequency[i]. Components from dim() on are unchanged; without frequencies R = I.
 struct Rotation {
   RotaryLayout layout = RotaryLayout::half;
   std::vector<double> frequency;  ///< radians per token
-  double attention_factor = 1;    ///< what the model scales the turned components by (yarn, longrope)
+  double attention_factor = 1;    ///< the model multiplies the rotated components by it (yarn, longrope)
 
   std::size_t dim() const { return 2 * frequency.size(); }
-  /// R(tokens) v in place; a negative number turns back. `vector` has at least dim() components. Does not scale.
-  void turn(std::span<double> vector, double tokens) const;
-  void turn(std::span<float> vector, double tokens) const;
+  /// R(tokens) v in place; a negative number un-rotates. `vector` has at least dim() components. Does not apply
+  /// attention_factor.
+  void rotate(std::span<double> vector, double tokens) const;
+  void rotate(std::span<float> vector, double tokens) const;
 };
 
 }  // namespace attention_plasticity

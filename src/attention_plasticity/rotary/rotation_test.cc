@@ -21,8 +21,8 @@ Rotation standard(RotaryLayout layout, std::size_t pairs) {
   return rotation;
 }
 
-Vector turned(const Rotation& rotation, Vector vector, double tokens) {
-  rotation.turn(vector, tokens);
+Vector rotated(const Rotation& rotation, Vector vector, double tokens) {
+  rotation.rotate(vector, tokens);
   return vector;
 }
 
@@ -34,7 +34,7 @@ double distance(const Vector& a, const Vector& b) {
   return largest;
 }
 
-/// A rotation of 1 to 5 pairs and vectors with up to 3 components that do not turn.
+/// A rotation of 1 to 5 pairs and vectors with up to 3 components that are not rotated.
 struct Case {
   Rotation rotation;
   std::size_t width;
@@ -54,19 +54,19 @@ Vector any_vector(std::size_t width) {
 
 double any_position() { return *rc::gen::inRange(-5000, 5001) / 2.0; }
 
-TEST(Rotation, TurnsComponentsHalfTheDimApart) {
+TEST(Rotation, RotatesComponentsHalfTheDimApart) {
   const Rotation rotation{.layout = RotaryLayout::half, .frequency = {0.5, 0.25}, .attention_factor = 3};
-  const Vector v = turned(rotation, {1, 2, 3, 4, 5}, 2);
+  const Vector v = rotated(rotation, {1, 2, 3, 4, 5}, 2);
   EXPECT_DOUBLE_EQ(v[0], 1 * std::cos(1.0) - 3 * std::sin(1.0));
   EXPECT_DOUBLE_EQ(v[2], 1 * std::sin(1.0) + 3 * std::cos(1.0));
   EXPECT_DOUBLE_EQ(v[1], 2 * std::cos(0.5) - 4 * std::sin(0.5));
   EXPECT_DOUBLE_EQ(v[3], 2 * std::sin(0.5) + 4 * std::cos(0.5));
-  EXPECT_EQ(v[4], 5) << "beyond dim() nothing turns";
+  EXPECT_EQ(v[4], 5) << "nothing beyond dim() is rotated";
 }
 
-TEST(Rotation, TurnsNeighboursWhenInterleaved) {
+TEST(Rotation, RotatesNeighboursWhenInterleaved) {
   const Rotation rotation{.layout = RotaryLayout::interleaved, .frequency = {0.5, 0.25}, .attention_factor = 1};
-  const Vector v = turned(rotation, {1, 2, 3, 4, 5}, 2);
+  const Vector v = rotated(rotation, {1, 2, 3, 4, 5}, 2);
   EXPECT_DOUBLE_EQ(v[0], 1 * std::cos(1.0) - 2 * std::sin(1.0));
   EXPECT_DOUBLE_EQ(v[1], 1 * std::sin(1.0) + 2 * std::cos(1.0));
   EXPECT_DOUBLE_EQ(v[2], 3 * std::cos(0.5) - 4 * std::sin(0.5));
@@ -76,28 +76,28 @@ TEST(Rotation, TurnsNeighboursWhenInterleaved) {
 
 TEST(Rotation, WithoutFrequenciesIsTheIdentity) {
   EXPECT_EQ(Rotation{}.dim(), 0U);
-  EXPECT_EQ(turned(Rotation{}, {1, 2, 3}, 7), (Vector{1, 2, 3}));
+  EXPECT_EQ(rotated(Rotation{}, {1, 2, 3}, 7), (Vector{1, 2, 3}));
 }
 
-RC_GTEST_PROP(Rotation, TurnsAddUp, ()) {
+RC_GTEST_PROP(Rotation, RotationsAddUp, ()) {
   const Case any = any_case();
   const Vector v = any_vector(any.width);
   const double a = any_position();
   const double b = any_position();
-  RC_ASSERT(distance(turned(any.rotation, turned(any.rotation, v, a), b), turned(any.rotation, v, a + b)) < 1e-11);
+  RC_ASSERT(distance(rotated(any.rotation, rotated(any.rotation, v, a), b), rotated(any.rotation, v, a + b)) < 1e-11);
 }
 
-RC_GTEST_PROP(Rotation, TurningBackUndoesIt, ()) {
+RC_GTEST_PROP(Rotation, UnrotatingUndoesIt, ()) {
   const Case any = any_case();
   const Vector v = any_vector(any.width);
   const double t = any_position();
-  RC_ASSERT(distance(turned(any.rotation, turned(any.rotation, v, t), -t), v) < 1e-13);
+  RC_ASSERT(distance(rotated(any.rotation, rotated(any.rotation, v, t), -t), v) < 1e-13);
 }
 
 RC_GTEST_PROP(Rotation, KeepsTheNorm, ()) {
   const Case any = any_case();
   const Vector v = any_vector(any.width);
-  const Vector w = turned(any.rotation, v, any_position());
+  const Vector w = rotated(any.rotation, v, any_position());
   RC_ASSERT(std::abs(dot(w, w) - dot(v, v)) <= 1e-14 * (1 + dot(v, v)));
 }
 
@@ -107,7 +107,7 @@ RC_GTEST_PROP(Rotation, ProductsDependOnTheDistanceOnly, ()) {
   const Vector k = any_vector(any.width);
   const double distance_in_tokens = any_position();
   const auto product = [&](double t) {
-    return dot(turned(any.rotation, q, t), turned(any.rotation, k, t - distance_in_tokens));
+    return dot(rotated(any.rotation, q, t), rotated(any.rotation, k, t - distance_in_tokens));
   };
   RC_ASSERT(std::abs(product(any_position()) - product(0)) < 1e-9);
 }
@@ -124,8 +124,8 @@ RC_GTEST_PROP(Rotation, LayoutsDifferByAPermutation, ()) {
     }
     return half;
   };
-  RC_ASSERT(turned(standard(RotaryLayout::half, pairs), apart(interleaved), t) ==
-            apart(turned(standard(RotaryLayout::interleaved, pairs), interleaved, t)));
+  RC_ASSERT(rotated(standard(RotaryLayout::half, pairs), apart(interleaved), t) ==
+            apart(rotated(standard(RotaryLayout::interleaved, pairs), interleaved, t)));
 }
 
 }  // namespace

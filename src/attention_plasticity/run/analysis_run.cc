@@ -142,8 +142,8 @@ const ExactPlasticity& exact_of(const HeadResult& result) {
   static const ExactPlasticity nothing;
   return result.exact ? *result.exact : nothing;
 }
-bool has_exact(const HeadResult& result) { return !std::isnan(exact_of(result).overall); }
-bool has_value(const HeadResult& result) { return !std::isnan(result.plasticity.overall) || has_exact(result); }
+bool has_exact_value(const HeadResult& result) { return !std::isnan(exact_of(result).overall); }
+bool has_value(const HeadResult& result) { return !std::isnan(result.plasticity.overall) || has_exact_value(result); }
 
 Examples all_examples(std::span<const HeadResult> results) {
   Examples all;
@@ -173,56 +173,57 @@ std::vector<double> mean_over_heads(std::span<const std::vector<double>* const> 
   return model;
 }
 
-ModelWithoutGroup means_over_heads(std::span<const HeadResult* const> heads) {
+ModelWithoutGroup means_over_heads(std::span<const HeadResult> heads) {
   std::vector<const std::vector<double>*> overall;
   std::vector<const std::vector<double>*> exact;
-  for (const HeadResult* head : heads) {
-    if (!std::isnan(head->plasticity.overall)) overall.push_back(&head->plasticity.without_group);
-    if (has_exact(*head)) exact.push_back(&exact_of(*head).without_group);
+  for (const HeadResult& head : heads) {
+    if (!std::isnan(head.plasticity.overall)) overall.push_back(&head.plasticity.without_group);
+    if (has_exact_value(head)) exact.push_back(&exact_of(head).without_group);
   }
   return {mean_over_heads(overall), mean_over_heads(exact)};
 }
 
-// Heads share documents, so the model's error leaves the same examples out of all heads at once. Where heads were
-// captured on different examples their own groups differ from those of the union, and they are measured again.
-// None when a stop was requested before that was done.
-std::optional<ModelWithoutGroup> model_without_group(const RunPlan& plan, const RunConfig& config, int workers,
-                                                     std::span<const HeadResult> results, const RunObserver& observer,
-                                                     const std::stop_token& stop) {
+// The values without each group, of the same groups for all heads. Heads share documents, so the model's error leaves
+// the same examples out of all heads at once. Where a head was captured on other examples, its own groups differ from
+// those of the union, and it is measured again. False when a stop was requested before that was done.
+bool measure_common_groups(const PreparedRun& plan, const RunConfig& config, int workers, RunResult& run,
+                           const RunObserver& observer, const std::stop_token& stop) {
   const bool examples_known = std::ranges::none_of(
-      results, [](const HeadResult& result) { return has_value(result) && result.examples.empty(); });
-  if (!config.analysis.standard_errors || !examples_known) return ModelWithoutGroup{};
-  const Examples examples = all_examples(results);
+      run.results, [](const HeadResult& result) { return has_value(result) && result.examples.empty(); });
+  if (!config.analysis.standard_errors || !examples_known) return true;
+  run.examples = all_examples(run.results);
 
-  std::vector<const HeadResult*> measured;
+  std::vector<HeadResult*> others;  // that do not have all examples
   std::vector<HeadTask> again;
-  for (const HeadResult& result : results) {
-    if (!has_value(result)) continue;
-    if (result.examples == examples) {
-      measured.push_back(&result);
-    } else {
-      again.push_back(*std::ranges::find(plan.tasks, result.head, &HeadTask::head));
-    }
+  for (HeadResult& result : run.results) {
+    if (!has_value(result) || result.examples == run.examples) continue;
+    others.push_back(&result);
+    again.push_back(*std::ranges::find(plan.tasks, result.head, &HeadTask::head));
   }
-  const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
-  Pass pass(again, plan.rotation, config, silent, examples);
   if (!again.empty()) {
     const bool one = again.size() == 1;
     observer.note(
         fmt::format("{} {} captured on other examples than the rest; measuring {} again for the error of the "
                     "model",
                     again.size(), one ? "head was" : "heads were", one ? "it" : "them"));
+    const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
+    Pass pass(again, plan.rotation, config, silent, run.examples);
     pass.run(workers, stop);
-  }
-  if (pass.ended() < again.size()) return std::nullopt;
-  for (const Pass::Outcome& outcome : pass.outcomes()) {
-    if (!outcome.result) {
+    if (pass.ended() < again.size()) return false;
+    const auto failed = [](const Pass::Outcome& outcome) { return !outcome.result; };
+    if (std::ranges::any_of(pass.outcomes(), failed)) {
       observer.note("a file could not be read a second time, so the error of the model stays empty");
-      return ModelWithoutGroup{};
+      run.examples.clear();
+      return true;
     }
-    measured.push_back(&*outcome.result);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      HeadResult& measured = *pass.outcomes()[i].result;
+      others[i]->plasticity.without_group = std::move(measured.plasticity.without_group);
+      if (others[i]->exact) others[i]->exact->without_group = std::move(measured.exact->without_group);
+    }
   }
-  return means_over_heads(measured);
+  run.model_without_group = means_over_heads(run.results);
+  return true;
 }
 
 // Memory that heads hand on to each other serves nobody after the last one.
@@ -235,7 +236,7 @@ struct FreeKeptBlocks {
 
 }  // namespace
 
-RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers, const RunObserver& observer,
+RunResult run_analysis(const PreparedRun& plan, const RunConfig& config, int workers, const RunObserver& observer,
                        const std::stop_token& stop, const HeadArrival& arrive) {
   const FreeKeptBlocks at_the_end;
   Pass pass(plan.tasks, plan.rotation, config, observer);
@@ -252,9 +253,7 @@ RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers
     if (outcome.failure) run.failures.push_back(std::move(*outcome.failure));
   }
   if (run.interrupted) return run;
-  auto model = model_without_group(plan, config, workers, run.results, observer, stop);
-  run.interrupted = !model;
-  if (model) run.model_without_group = std::move(*model);
+  run.interrupted = !measure_common_groups(plan, config, workers, run, observer, stop);
   return run;
 }
 

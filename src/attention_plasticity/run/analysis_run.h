@@ -7,11 +7,12 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attention_plasticity/analysis/result.h"
 #include "attention_plasticity/run/config.h"
-#include "attention_plasticity/run/plan.h"
+#include "attention_plasticity/run/prepared_run.h"
 
 namespace attention_plasticity {
 
@@ -41,12 +42,18 @@ struct RunObserver {
 struct ModelWithoutGroup {
   std::vector<double> overall;  ///< of ap_overall
   std::vector<double> exact;    ///< of ap_exact
+
+  /// By the name of the measure: ap_overall or ap_exact.
+  const std::vector<double>& of(std::string_view measure) const { return measure == "ap_exact" ? exact : overall; }
 };
 
 struct RunResult {
-  std::vector<HeadResult> results;    ///< by (layer, q_head)
+  /// By (layer, q_head). Where the error of the model is known, the `without_group` of every head are those of the
+  /// groups of `examples`, so that group g leaves the same documents out of all heads.
+  std::vector<HeadResult> results;
   std::vector<HeadFailure> failures;  ///< likewise
   ModelWithoutGroup model_without_group;
+  std::vector<std::uint64_t> examples;  ///< of all heads that have a value, ascending; empty where one does not name them
   std::uint64_t dropped_rows = 0;  ///< by `non_finite: drop`
   bool interrupted = false;        ///< stopped before all was measured
   std::exception_ptr failure;      ///< what stopped it, when it was no request: files that did not arrive
@@ -57,7 +64,7 @@ using HeadArrival = std::function<void(const HeadTask&)>;
 
 /// Reads and analyses the heads of a plan on `workers` threads. The results do not depend on their number. Files that
 /// were not there when the plan was made are waited for by `arrive`.
-RunResult run_analysis(const RunPlan& plan, const RunConfig& config, int workers, const RunObserver& observer,
+RunResult run_analysis(const PreparedRun& plan, const RunConfig& config, int workers, const RunObserver& observer,
                        const std::stop_token& stop, const HeadArrival& arrive = {});
 
 }  // namespace attention_plasticity

@@ -15,7 +15,7 @@
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/dump/head_file.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 #include "attention_plasticity/run/summary.h"
 
@@ -33,8 +33,8 @@ std::vector<HeadId> heads_of(const auto& outcomes) {
 }
 
 std::vector<std::string> tables_of(const RunResult& run, const RunConfig& config) {
-  return {head_metrics_csv(run.results, config), bucket_csv(run.results, config), component_csv(run.results, config),
-          time_csv(run.results), distance_csv(run.results)};
+  return {table_text(TableId::metrics, run.results, config), table_text(TableId::buckets, run.results, config), table_text(TableId::components, run.results, config),
+          table_text(TableId::time, run.results, config), table_text(TableId::distance, run.results, config)};
 }
 
 // The first fields of each row, which are whole numbers.
@@ -66,8 +66,8 @@ TEST(AnalysisRun, MeasuresEveryHeadAsTheAnalysisOfItsFilesDoes) {
     EXPECT_FALSE(std::isnan(result.plasticity.overall));
     EXPECT_GT(result.plasticity_error, 0);
   }
-  EXPECT_EQ(head_metrics_csv(run.results, config), head_metrics_csv(direct, config));
-  EXPECT_EQ(bucket_csv(run.results, config), bucket_csv(direct, config));
+  EXPECT_EQ(table_text(TableId::metrics, run.results, config), table_text(TableId::metrics, direct, config));
+  EXPECT_EQ(table_text(TableId::buckets, run.results, config), table_text(TableId::buckets, direct, config));
 }
 
 TEST(AnalysisRun, GivesTheSameBytesForAnyNumberOfWorkers) {
@@ -127,7 +127,7 @@ TEST(AnalysisRun, HandsTheObserverTheResultOrTheFailure) {
                                }
                              },
                              [](const std::string&) {}};
-  run_analysis(make_plan(config), config, 1, observer, {});
+  run_analysis(prepare_run(config), config, 1, observer, {});
   EXPECT_EQ(seen, 2);
 }
 
@@ -247,7 +247,7 @@ TEST(MissingExamples, LeavePlasticityEmptyAndAreNotedOnce) {
   ASSERT_EQ(observed.notes.size(), 1U);
   EXPECT_TRUE(contains(observed.notes[0], "no key pairs can be formed")) << observed.notes[0];
   EXPECT_TRUE(run.model_without_group.overall.empty());
-  EXPECT_TRUE(head_metrics_csv(run.results, config).ends_with(",,\n"));
+  EXPECT_TRUE(table_text(TableId::metrics, run.results, config).ends_with(",,\n"));
 }
 
 TEST(MissingExamples, OfQueriesAloneDoNotHinderKeyPairs) {
@@ -273,7 +273,7 @@ TEST(StoppedRun, KeepsTheHeadsThatHadEnded) {
                                if (event.ended == 3) stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(make_plan(config), config, 1, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, 1, observer, stop.get_token());
   EXPECT_TRUE(run.interrupted);
   EXPECT_EQ(heads_of(run.results), (std::vector<HeadId>{{0, 0, 0}, {0, 2, 1}}));
   EXPECT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}}));
@@ -290,7 +290,7 @@ TEST(StoppedRun, LosesNoHeadThatAnyWorkerEnded) {
                                stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(make_plan(config), config, 3, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, 3, observer, stop.get_token());
   EXPECT_EQ(run.results.size(), ended);
   EXPECT_LE(ended, 3U);
   EXPECT_TRUE(run.interrupted);
@@ -304,7 +304,7 @@ TEST(StoppedRun, IsCompleteWhenTheLastHeadHadEnded) {
                                if (event.ended == event.total) stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(make_plan(config), config, 2, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, 2, observer, stop.get_token());
   EXPECT_FALSE(run.interrupted);
   EXPECT_EQ(run.results.size(), 2U);
 }
@@ -383,9 +383,11 @@ TEST(ModelError, LeavesTheSameDocumentsOutOfHeadsWithDifferentExamples) {
                                                        "measuring them again for the error of the model"});
     // The second measurement is not reported as heads that ended.
     EXPECT_EQ(observed.ended.size(), 3U);
-    // The error of a head is of its own examples all the same.
-    EXPECT_NEAR(run.results[0].plasticity_error, error_of(run.results[0].plasticity.without_group), 1e-14);
-    EXPECT_EQ(run.results[0].plasticity.without_group.size(), 6U);
+    // Values without a group are those of the common groups; the error of a head is that of its own examples.
+    EXPECT_EQ(run.examples, (Examples{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+    for (std::size_t i = 0; i < heads.size(); ++i) expect_near(run.results[i].plasticity.without_group, heads[i]);
+    const auto own = measured_over(dump, run, config, {1, 2, 3, 4, 5, 6});
+    EXPECT_NEAR(run.results[0].plasticity_error, error_of(own[0]), 1e-14);
   }
 }
 
@@ -427,7 +429,7 @@ TEST(ModelError, StopDuringTheSecondMeasurementInterruptsTheRun) {
                                notes.push_back(note);
                                stop.request_stop();
                              }};
-  const RunResult run = run_analysis(make_plan(config), config, 1, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, 1, observer, stop.get_token());
   const std::vector<std::string> expected{
       "1 head was captured on other examples than the rest; measuring it again for the error of the model"};
   EXPECT_EQ(notes, expected);

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/run/config_yaml.h"
+#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/settings/yaml_settings.h"
 
 namespace attention_plasticity {
 namespace {
@@ -16,14 +17,14 @@ namespace {
 using Flags = std::vector<std::pair<std::string, std::string>>;
 
 RunConfig resolved(const std::string& yaml, const Flags& flags = {}) {
-  std::vector<Setting> settings = parse_yaml_settings(yaml, "x.yaml");
+  std::vector<Setting> settings = parse_yaml_settings(yaml, "x.yaml", config_fields());
   for (const auto& [flag, value] : flags) settings.push_back(flag_setting(flag, value));
   return resolve_config(settings);
 }
 
 RunConfig with_flags(const Flags& flags) { return resolved("", flags); }
 
-// What the user reads when it is refused; empty when it is not.
+// The error message; empty when there is no error.
 std::string refusal(const std::string& yaml, const Flags& flags = {}) {
   try {
     resolved(yaml, flags);
@@ -43,7 +44,7 @@ TEST(ResolveConfig, GivesTheDefaultsWithoutSettings) {
   EXPECT_EQ(config.download_max_workers, 8);
   EXPECT_EQ(config.analysis.max_tokens_per_head, 50000U);
   EXPECT_EQ(config.analysis.method, Method::positional);
-  EXPECT_EQ(config.output_csv, "head_metrics.csv");
+  EXPECT_EQ(config.tables[TableId::metrics], "head_metrics.csv");
   EXPECT_EQ(config.max_workers, std::nullopt);
   EXPECT_EQ(config.layers, std::nullopt);
   EXPECT_FALSE(config.analysis.constant_component_fits);
@@ -66,7 +67,7 @@ TEST(ResolveConfig, UnsetsWithNull) {
             256U);
   EXPECT_EQ(resolved("layers: 3\n", {{"--layers", "null"}}).layers, std::nullopt);
   EXPECT_EQ(resolved("seed: 5\nlayers: ~\nmodel_dir:\n").model_dir, "");
-  EXPECT_EQ(resolved("output_csv: null\n").output_csv, "head_metrics.csv");
+  EXPECT_EQ(resolved("output_csv: null\n").tables[TableId::metrics], "head_metrics.csv");
 }
 
 TEST(ResolveConfig, TakesNullAndZeroTokensForAllRows) {
@@ -180,6 +181,7 @@ TEST(ResolveConfig, ReadsARotation) {
   EXPECT_EQ(flag_refusal("--rope_scaling", "linear"),
             "--rope_scaling: linear is not a JSON object such as {\"rope_type\": \"linear\", \"factor\": 4}");
   EXPECT_NE(flag_refusal("--rope_scaling", "[1]"), "");
+  EXPECT_NE(flag_refusal("--rope_scaling", "{\"a\": " + std::string(50'000, '[') + std::string(50'000, ']') + "}"), "");
   EXPECT_NE(flag_refusal("--rope_dim", "1"), "");
 }
 
@@ -250,7 +252,7 @@ TEST(ResolveConfig, ReadsSizes) {
   EXPECT_EQ(bytes("3KiB"), 3072U);
   EXPECT_EQ(bytes("3KB"), 3000U);
   EXPECT_EQ(bytes("1.29KB"), 1290U);
-  EXPECT_EQ(bytes("0.0157MB"), 15700U);  // in double the product falls short of it
+  EXPECT_EQ(bytes("0.0157MB"), 15700U);  // in double the product is slightly less
   EXPECT_EQ(bytes("2MB"), 2000000U);
   EXPECT_EQ(bytes("2GB"), 2000000000U);
   EXPECT_EQ(bytes("9223372036854775807"), 9223372036854775807U);
@@ -305,8 +307,8 @@ TEST(PythonCompat, SetsWhatTheToolkitDoes) {
   EXPECT_EQ(config.analysis.sliding_window_unit, WindowUnit::buckets);
   EXPECT_FALSE(config.analysis.standard_errors);
   EXPECT_TRUE(config.analysis.constant_component_fits);
-  EXPECT_EQ(config.time_csv, "");
-  EXPECT_EQ(config.distance_csv, "");
+  EXPECT_EQ(config.tables[TableId::time], "");
+  EXPECT_EQ(config.tables[TableId::distance], "");
   EXPECT_EQ(config.analysis.num_triples, 0U);
 }
 
@@ -338,14 +340,14 @@ TEST(PythonCompat, TakesEqualAndUnsetFields) {
 
 TEST(Outputs, MoveBelowTheOutputFolderWhereRelative) {
   const RunConfig config = resolved("output_dir: out/x\nbucket_csv: /tmp/b.csv\ncomponent_csv: sub/c.csv\n");
-  EXPECT_EQ(config.output_csv, "out/x/head_metrics.csv");
-  EXPECT_EQ(config.bucket_csv, "/tmp/b.csv");
-  EXPECT_EQ(config.component_csv, "out/x/sub/c.csv");
-  EXPECT_EQ(config.time_csv, "out/x/head_time_plasticity.csv");
-  EXPECT_EQ(config.distance_csv, "out/x/head_distance_plasticity.csv");
+  EXPECT_EQ(config.tables[TableId::metrics], "out/x/head_metrics.csv");
+  EXPECT_EQ(config.tables[TableId::buckets], "/tmp/b.csv");
+  EXPECT_EQ(config.tables[TableId::components], "out/x/sub/c.csv");
+  EXPECT_EQ(config.tables[TableId::time], "out/x/head_time_plasticity.csv");
+  EXPECT_EQ(config.tables[TableId::distance], "out/x/head_distance_plasticity.csv");
   EXPECT_EQ(run_json_path(config), "out/x/run.json");
   EXPECT_EQ(run_json_path(RunConfig{}), "run.json");
-  EXPECT_EQ(resolved("output_dir: out/\n").output_csv, "out/head_metrics.csv");
+  EXPECT_EQ(resolved("output_dir: out/\n").tables[TableId::metrics], "out/head_metrics.csv");
 }
 
 TEST(Outputs, RefuseToShareAPath) {

@@ -37,7 +37,7 @@ class HeadQueue {
     bytes_.resize(tasks.size());
   }
 
-  // The calling thread is one of the workers, so that the work gets done even where no thread can be started.
+  // The calling thread is one of the workers, so that the work is done even when no thread can be started.
   void run() {
     std::vector<std::jthread> threads;
     const auto count = std::min(static_cast<std::size_t>(std::max(1, options_.workers)), tasks_.size());
@@ -49,7 +49,7 @@ class HeadQueue {
   }
 
  private:
-  // False where the system allows no more threads.
+  // False when the system allows no more threads.
   bool start_worker(std::vector<std::jthread>& threads) {
     try {
       threads.emplace_back([this] { serve(); });
@@ -65,14 +65,14 @@ class HeadQueue {
     }
   }
 
-  // The next task, once its files are there and there is room for it; none when all are taken, a stop was requested or
-  // files did not arrive.
+  // Waits for the files of the next task and for enough memory, then takes it. None when all tasks are taken, a stop
+  // was requested or files did not arrive.
   std::optional<std::size_t> take() {
-    // Workers wait in line here, so that those that finish a task need not wait with them.
-    const std::scoped_lock turn(turn_);
+    // Only one worker waits for the next task. It holds a mutex of its own, so that others can finish theirs.
+    const std::scoped_lock taking(taking_);
     if (next_ == tasks_.size() || failure_ || !await_files(next_)) return std::nullopt;
     std::unique_lock lock(mutex_);
-    room_.wait(lock, stop_, [this] { return has_room(); });
+    memory_freed_.wait(lock, stop_, [this] { return fits_in_memory(); });
     if (stop_.stop_requested()) return std::nullopt;
     const std::size_t task = next_++;
     in_use_ += needed(task);
@@ -80,7 +80,7 @@ class HeadQueue {
     return task;
   }
 
-  // Under `turn_`.
+  // The caller holds `taking_`.
   bool await_files(std::size_t task) {
     if (stop_.stop_requested()) return false;
     try {
@@ -97,11 +97,11 @@ class HeadQueue {
     }
   }
 
-  bool has_room() const {
+  bool fits_in_memory() const {
     return !options_.memory_limit || in_flight_ == 0 || in_use_ + needed(next_) <= *options_.memory_limit;
   }
 
-  // What starting the task adds: its queries, and the keys if it is the first to read them.
+  // Memory that starting the task adds: its queries, and the keys if it is the first to use them.
   std::uint64_t needed(std::size_t task) const {
     const std::size_t group = group_of_task_[task];
     const bool first = task == 0 || group_of_task_[task - 1] != group;
@@ -132,7 +132,7 @@ class HeadQueue {
       in_use_ -= group->bytes;
       groups_[group_of_task_[task]].reset();
     }
-    room_.notify_all();
+    memory_freed_.notify_all();
   }
 
   void load_into(KeyGroup& group, const HeadTask& task) {
@@ -149,13 +149,13 @@ class HeadQueue {
   const HeadWork& work_;
   std::stop_token stop_;
 
-  std::mutex turn_;             // of taking a task
-  std::exception_ptr failure_;  // what ended the taking; written under `turn_`
-  std::mutex mutex_;            // of all below
-  std::condition_variable_any room_;
+  std::mutex taking_;           // held while a task is taken
+  std::exception_ptr failure_;  // why no further task is taken; protected by `taking_`
+  std::mutex mutex_;            // protects what follows
+  std::condition_variable_any memory_freed_;
   std::vector<std::shared_ptr<KeyGroup>> groups_;
   std::vector<std::size_t> group_of_task_;
-  std::vector<std::uint64_t> bytes_;  // of the queries of each task begun
+  std::vector<std::uint64_t> bytes_;  // of the queries of each task taken
   std::size_t next_ = 0;
   std::size_t in_flight_ = 0;
   std::uint64_t in_use_ = 0;

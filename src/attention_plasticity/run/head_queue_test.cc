@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Key head g of layer 0 for group g; the keys of group g are told by their width.
+// Group g has key head g of layer 0. The width of its keys identifies it.
 std::vector<HeadTask> tasks_of_groups(const std::vector<std::size_t>& sizes, std::uint64_t query_bytes = 0,
                                       std::uint64_t key_bytes = 0) {
   std::vector<HeadTask> tasks;
@@ -50,7 +50,7 @@ PreparedKeys keys_of(const HeadTask& task) {
   return keys;
 }
 
-// What a queue did, told by the functions given to it.
+// What a queue did, recorded by the functions given to it.
 class Ledger {
  public:
   explicit Ledger(std::span<const HeadTask> tasks) : tasks_(tasks) {
@@ -66,14 +66,14 @@ class Ledger {
   void begin(std::size_t task) {
     const std::scoped_lock lock(mutex_);
     begun_.push_back(task);
-    ++in_work_;
+    ++in_flight_;
     bytes_ += tasks_[task].query_bytes;
     note_peak();
   }
   void end(std::size_t task) {
     const std::scoped_lock lock(mutex_);
     ++ended_;
-    --in_work_;
+    --in_flight_;
     bytes_ -= tasks_[task].query_bytes;
     if (--unfinished_[tasks_[task].head.k_head] == 0) bytes_ -= tasks_[task].key_bytes;
   }
@@ -81,14 +81,14 @@ class Ledger {
   const std::vector<std::size_t>& begun() const { return begun_; }
   std::size_t ended() const { return ended_; }
   const std::map<int, int>& loads() const { return loads_; }
-  std::size_t most_in_work() const { return most_in_work_; }
-  /// Of moments with two tasks in work.
+  std::size_t most_in_flight() const { return most_in_flight_; }
+  /// The most bytes in use while two or more tasks were in flight.
   std::uint64_t most_bytes_together() const { return most_bytes_together_; }
 
  private:
   void note_peak() {
-    most_in_work_ = std::max(most_in_work_, in_work_);
-    if (in_work_ > 1) most_bytes_together_ = std::max(most_bytes_together_, bytes_);
+    most_in_flight_ = std::max(most_in_flight_, in_flight_);
+    if (in_flight_ > 1) most_bytes_together_ = std::max(most_bytes_together_, bytes_);
   }
 
   std::span<const HeadTask> tasks_;
@@ -97,8 +97,8 @@ class Ledger {
   std::map<int, int> loads_;
   std::vector<std::size_t> begun_;
   std::size_t ended_ = 0;
-  std::size_t in_work_ = 0;
-  std::size_t most_in_work_ = 0;
+  std::size_t in_flight_ = 0;
+  std::size_t most_in_flight_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t most_bytes_together_ = 0;
 };
@@ -135,7 +135,7 @@ void expect_each_task_once(const Ledger& ledger, std::size_t tasks) {
   EXPECT_EQ(ledger.ended(), tasks);
 }
 
-// Waits until `count` threads are here at once; false when they do not come.
+// Waits until `count` threads have arrived; false when they do not.
 class Meeting {
  public:
   explicit Meeting(std::size_t count) : count_(count) {}
@@ -160,7 +160,7 @@ TEST(HeadQueue, RunsEveryTaskOnceAndLoadsKeysOnceForAnyNumberOfWorkers) {
     run(tasks, with_workers(workers), ledger);
     expect_each_task_once(ledger, tasks.size());
     EXPECT_EQ(ledger.loads(), (std::map<int, int>{{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}})) << workers << " workers";
-    EXPECT_LE(ledger.most_in_work(), static_cast<std::size_t>(workers));
+    EXPECT_LE(ledger.most_in_flight(), static_cast<std::size_t>(workers));
   }
 }
 
@@ -251,12 +251,12 @@ TEST(HeadQueue, FillsTheMemoryLimitAndDoesNotPassIt) {
   Ledger ledger(tasks);
   run(tasks, {.workers = 4, .memory_limit = 100}, ledger, 5ms);
   expect_each_task_once(ledger, tasks.size());
-  EXPECT_EQ(ledger.most_in_work(), 2U);
+  EXPECT_EQ(ledger.most_in_flight(), 2U);
   EXPECT_EQ(ledger.most_bytes_together(), 100U);
 }
 
 TEST(HeadQueue, CountsTheKeysOfAGroupUntilItsLastTaskEnds) {
-  // The second group's first task needs 70, which the 40 of the first group's keys leave no room for.
+  // The first task of the second group needs 70. With the 40 of the first group's keys that is above the limit.
   const std::vector<HeadTask> tasks = tasks_of_groups({2, 2}, 30, 40);
   Ledger ledger(tasks);
   run(tasks, {.workers = 2, .memory_limit = 100}, ledger, 5ms);
@@ -265,7 +265,7 @@ TEST(HeadQueue, CountsTheKeysOfAGroupUntilItsLastTaskEnds) {
 }
 
 TEST(HeadQueue, GivesMemoryBackWhenATaskAndItsGroupEnd) {
-  // The first group takes all of the limit; the two tasks of the second take it again, together.
+  // The first group takes the whole limit, and so do the two tasks of the second group together.
   std::vector<HeadTask> tasks = tasks_of_groups({1, 2}, 30, 40);
   tasks[0].query_bytes = tasks[0].key_bytes = 50;
   Meeting meeting(2);
@@ -288,7 +288,7 @@ TEST(HeadQueue, RunsATaskThatIsTooLargeAlone) {
   Ledger alone(tasks);
   run(tasks, {.workers = 6, .memory_limit = 1}, alone, 100us);
   expect_each_task_once(alone, tasks.size());
-  EXPECT_EQ(alone.most_in_work(), 1U);
+  EXPECT_EQ(alone.most_in_flight(), 1U);
 }
 
 TEST(HeadQueue, BeginsNothingAfterAStopRequest) {
@@ -371,7 +371,7 @@ RC_GTEST_PROP(HeadQueue, EndsWithinItsLimitForAnyTasks, ()) {
   for (const auto& [group, loads] : ledger.loads()) RC_ASSERT(loads == 1);
 }
 
-// Files that arrive one after the other.
+// Files arrive one after the other.
 TEST(HeadQueue, StartsATaskOnceItsFilesAreThere) {
   const std::vector<HeadTask> tasks = tasks_of_groups({2, 2});
   std::mutex mutex;

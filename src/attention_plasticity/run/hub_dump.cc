@@ -19,7 +19,7 @@ HubSettings with_cache(HubSettings settings, const RunConfig& config) {
   return settings;
 }
 
-// "; its branches are a, b, c", or nothing.
+// The end of a message, with the other branches; empty when there are none.
 std::string other_branches(const RepoRefs& refs, const std::string& revision) {
   constexpr std::size_t shown = 20;
   std::vector<std::string> names;
@@ -30,7 +30,7 @@ std::string other_branches(const RepoRefs& refs, const std::string& revision) {
   std::ranges::sort(names);
   const std::size_t more = names.size() > shown ? names.size() - shown : 0;
   names.resize(names.size() - more);
-  return fmt::format("; each model may have a branch of its own, pass --dataset_revision with one of {}{}",
+  return fmt::format("; a model may have a branch of its own: pass --dataset_revision with one of {}{}",
                      fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
@@ -43,8 +43,8 @@ HubDump::HubDump(const RunConfig& config, const HubSettings& settings, const std
   fetch_descriptions(config, stop);
   if (snapshot_.is_from_cache()) {
     notes_.push_back(
-        fmt::format("the heads in {} are taken for all of the dump: pass --num_q_heads and --num_k_heads if "
-                    "only some were fetched and it has no config.json",
+        fmt::format("the heads in {} are taken as the whole dump: pass --num_q_heads and --num_k_heads if only some "
+                    "of them were downloaded and there is no config.json",
                     snapshot_.folder().string()));
   }
 }
@@ -94,10 +94,10 @@ std::vector<std::string> HubDump::files_of(const HeadTask& task) const {
   return files;
 }
 
-std::vector<RepoFile> HubDump::missing_files(const RunPlan& plan, const std::stop_token& stop) {
+std::vector<RepoFile> HubDump::missing_files(const PreparedRun& prepared, const std::stop_token& stop) {
   std::vector<std::string> wanted;
   std::set<std::string> seen;
-  for (const HeadTask& task : plan.tasks) {
+  for (const HeadTask& task : prepared.tasks) {
     for (std::string& path : files_of(task)) {
       if (seen.insert(path).second) wanted.push_back(std::move(path));
     }

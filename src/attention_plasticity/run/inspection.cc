@@ -26,8 +26,8 @@ FileInspection inspect_file(const DumpLayout& layout, Side side, HeadKey head) {
   const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
   if (!unknown) found.bytes = bytes;
   try {
-    const HeadRows rows = read_head_file(file, side, {.vectors = false}).rows;
-    found.rows = rows.size();
+    const HeadTokens rows = read_head_tokens(file, side);
+    found.rows = rows.position.size();
     found.width = rows.width;
     found.buckets = distinct(rows.bucket);
     found.first_bucket = std::ranges::min(rows.bucket);
@@ -42,7 +42,7 @@ FileInspection inspect_file(const DumpLayout& layout, Side side, HeadKey head) {
   return found;
 }
 
-// A rotation that cannot be used matters only when the dump is analysed; here it is a note.
+// A rotation that cannot be used is an error only when the dump is analysed. Here it is a note.
 void add_rotation(DumpInspection& dump, const std::filesystem::path& root) {
   std::map<int, std::size_t> width_of_layer;
   for (const FileInspection& file : dump.files) {

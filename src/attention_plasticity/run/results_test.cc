@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {
@@ -36,16 +36,16 @@ std::set<std::string> names_in(const fs::path& folder) {
 }
 
 std::vector<std::string> write(const RunConfig& config, const RunResult& run) {
-  return write_results(make_plan(config), config, run, {});
+  return write_results(prepare_run(config), config, run, {});
 }
 
 std::set<std::string> complete() {
-  return {"head_metrics.csv", "head_bucket_plasticity.csv", "head_component_weights.csv", "head_time_plasticity.csv",
+  return {"head_groups.csv", "head_metrics.csv", "head_bucket_plasticity.csv", "head_component_weights.csv", "head_time_plasticity.csv",
           "run.json"};
 }
 
 std::set<std::string> partial() {
-  return {"head_metrics.partial.csv", "head_bucket_plasticity.partial.csv", "head_component_weights.partial.csv",
+  return {"head_groups.partial.csv", "head_metrics.partial.csv", "head_bucket_plasticity.partial.csv", "head_component_weights.partial.csv",
           "head_time_plasticity.partial.csv", "run.partial.json"};
 }
 
@@ -66,11 +66,11 @@ TEST(Results, HaveATableByDistanceWherePositionExactPlasticityIsMeasured) {
   const SmallDump dump(1, 2, 1);
   const RunConfig config = dump.config({{"--num_triples", "20"}, {"--rope", "none"}});
   const RunResult run = run_of(config);
-  EXPECT_EQ(write(config, run), result_paths(make_plan(config), config));
+  EXPECT_EQ(write(config, run), result_paths(prepare_run(config), config));
   std::set<std::string> names = complete();
   names.insert("head_distance_plasticity.csv");
   EXPECT_EQ(names_in(dump.output()), names);
-  EXPECT_EQ(texts_in(dump.output()).at("head_distance_plasticity.csv"), distance_csv(run.results));
+  EXPECT_EQ(texts_in(dump.output()).at("head_distance_plasticity.csv"), table_text(TableId::distance, run.results, config));
 }
 
 TEST(Results, OfACompleteRunAreTheTablesAndRunJson) {
@@ -78,13 +78,13 @@ TEST(Results, OfACompleteRunAreTheTablesAndRunJson) {
   const RunConfig config = dump.config();
   const RunResult run = run_of(config);
   const std::vector<std::string> files = write(config, run);
-  EXPECT_EQ(files, result_paths(make_plan(config), config));
+  EXPECT_EQ(files, result_paths(prepare_run(config), config));
   EXPECT_EQ(names_in(dump.output()), complete());
   const Texts texts = texts_in(dump.output());
-  EXPECT_EQ(texts.at("head_metrics.csv"), head_metrics_csv(run.results, config));
-  EXPECT_EQ(texts.at("head_bucket_plasticity.csv"), bucket_csv(run.results, config));
-  EXPECT_EQ(texts.at("head_component_weights.csv"), component_csv(run.results, config));
-  EXPECT_EQ(texts.at("head_time_plasticity.csv"), time_csv(run.results));
+  for (const ResultTable& table : result_tables()) {
+    if (table.id == TableId::distance) continue;
+    EXPECT_EQ(texts.at(std::string(table.file)), table_text(table.id, run.results, config));
+  }
   const auto json = nlohmann::json::parse(texts.at("run.json"));
   EXPECT_EQ(json["files"], nlohmann::json(files));
   EXPECT_EQ(json["heads"]["done"], 2);
@@ -96,6 +96,7 @@ TEST(Results, OfPythonCompatHaveNoTableOverTime) {
   write(config, run_of(config));
   std::set<std::string> expected = complete();
   expected.erase("head_time_plasticity.csv");
+  expected.erase("head_groups.csv");
   EXPECT_EQ(names_in(dump.output()), expected);
 }
 
@@ -111,7 +112,7 @@ TEST(Results, OfAnInterruptedRunArePartialAndLeaveEarlierOnesUntouched) {
   EXPECT_EQ(names_in(dump.output()), complete_and_partial());
   const Texts after = texts_in(dump.output());
   for (const auto& [name, text] : before) EXPECT_EQ(after.at(name), text) << name;
-  EXPECT_EQ(after.at("head_metrics.partial.csv"), head_metrics_csv(std::span(run.results).first(1), config));
+  EXPECT_EQ(after.at("head_metrics.partial.csv"), table_text(TableId::metrics, std::span(run.results).first(1), config));
   const auto json = nlohmann::json::parse(after.at("run.partial.json"));
   EXPECT_EQ(json["heads"]["done"], 1);
   EXPECT_EQ(json["files"], nlohmann::json(files));
@@ -159,25 +160,25 @@ TEST(Results, OfARunStoppedBeforeItsFirstHeadArePartialRunJsonAlone) {
 TEST(Results, AppearAllOrNone) {
   const SmallDump dump(1, 1, 1);
   const RunConfig config = dump.config();
-  fs::create_directories(config.time_csv);
+  fs::create_directories(config.tables[TableId::time]);
   EXPECT_THROW(write(config, run_of(config)), Error);
-  EXPECT_EQ(fs::directory_iterator(dump.output())->path(), config.time_csv);
+  EXPECT_EQ(fs::directory_iterator(dump.output())->path(), config.tables[TableId::time]);
   EXPECT_EQ(std::distance(fs::directory_iterator(dump.output()), {}), 1);
 }
 
 TEST(CheckOutputs, MakesFoldersAndLeavesNoFile) {
   const SmallDump dump(1, 1, 1);
-  check_outputs(make_plan(dump.config()), dump.config());
+  check_outputs(prepare_run(dump.config()), dump.config());
   EXPECT_TRUE(fs::is_empty(dump.output()));
 }
 
 TEST(CheckOutputs, NamesTheFileThatCannotBeWritten) {
   const SmallDump dump(1, 1, 1);
   const RunConfig config = dump.config();
-  for (const std::string& path : result_paths(make_plan(config), config)) {
+  for (const std::string& path : result_paths(prepare_run(config), config)) {
     fs::create_directories(path);
     try {
-      check_outputs(make_plan(config), config);
+      check_outputs(prepare_run(config), config);
       ADD_FAILURE() << path;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::output);

@@ -24,7 +24,7 @@ RotarySettings settings_of(const RunConfig& config) {
   return settings;
 }
 
-// Error(input) for a file that cannot be read or is no JSON object.
+// Throws Error(input) for a file that cannot be read or is not a JSON object.
 std::optional<ModelRotation> rotation_in(const fs::path& file) {
   try {
     return ModelRotation::of_model_config(read_text_file(file));
@@ -45,10 +45,10 @@ ModelRotation given_model_config(const std::string& file) {
     if (error.kind() == ErrorKind::input) refuse_given(file, error.what());
     throw;
   }
-  refuse_given(file, "says nothing of a rotation; pass --rope_theta, or --rope none for a model without one");
+  refuse_given(file, "describes no rotation; pass --rope_theta, or --rope none for a model without rotation");
 }
 
-// A config.json that is no JSON has been noted where the model's shape was looked for.
+// find_model_shape has already noted a config.json that is not JSON.
 std::optional<ModelRotation> found_model_config(const fs::path& root, const DumpLayout& layout) {
   for (const fs::path& folder : {layout.folder, root}) {
     try {
@@ -60,15 +60,15 @@ std::optional<ModelRotation> found_model_config(const fs::path& root, const Dump
   return std::nullopt;
 }
 
-// Of every file that can be read, whichever heads are selected: a part of a run is the same as the whole.
+// Looks at every readable file, whichever heads are selected, so that a part of a run has the rotation of the whole.
 double largest_position(const DumpLayout& layout) {
   double largest = 0;
   const auto look = [&](Side side, const HeadKey& head) {
     try {
-      const HeadRows rows = read_head_file(layout.file(side, head), side, {.vectors = false}).rows;
+      const HeadTokens rows = read_head_tokens(layout.file(side, head), side);
       largest = std::max(largest, std::ranges::max(rows.position));
     } catch (const Error&) {
-      return;  // its turn tells why
+      return;  // reported when the head is read
     }
   };
   for (const HeadKey& head : layout.queries) look(Side::query, head);
@@ -107,8 +107,8 @@ std::optional<DumpRotation> find_rotation(const RunConfig& config, const fs::pat
   }
   if (!model) {
     notes.emplace_back(
-        "position-exact plasticity is left out, since nothing says how the model turns its vectors: pass --rope_config "
-        "with the model's config.json, --rope_theta, or --rope none for a model without rotation");
+        "position-exact plasticity is left out, since the model's rotation is unknown: pass --rope_config with the "
+        "model's config.json, --rope_theta, or --rope none for a model without rotation");
     return std::nullopt;
   }
   return with_length(std::move(*model), layout);
@@ -120,16 +120,16 @@ std::optional<DumpRotation> rotation_in_dump(const fs::path& root, const DumpLay
   return with_length(std::move(*model), layout);
 }
 
-std::vector<LayersTurningAlike> layers_by_rotation(const DumpRotation& rotation,
-                                                   const std::map<int, std::size_t>& width_of_layer) {
+std::vector<LayersOfRotation> layers_by_rotation(const DumpRotation& rotation,
+                                                 const std::map<int, std::size_t>& width_of_layer) {
   std::map<std::string, std::vector<int>> layers;
   for (const auto& [layer, width] : width_of_layer) {
     layers[described(rotation.layer(layer, width), width)].push_back(layer);
   }
-  std::vector<LayersTurningAlike> alike;
-  alike.reserve(layers.size());
-  for (auto& [description, having] : layers) alike.push_back({description, std::move(having)});
-  return alike;
+  std::vector<LayersOfRotation> groups;
+  groups.reserve(layers.size());
+  for (auto& [description, numbers] : layers) groups.push_back({description, std::move(numbers)});
+  return groups;
 }
 
 }  // namespace attention_plasticity

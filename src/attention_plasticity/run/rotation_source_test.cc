@@ -6,7 +6,7 @@
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/run_json.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
@@ -16,15 +16,15 @@ namespace {
 // Vectors of a SmallDump have 4 components, and positions stay below 48.
 constexpr const char* llama = R"({"model_type": "llama", "head_dim": 4, "rope_theta": 100.0})";
 
-double theta_of(const RunPlan& plan) { return plan.rotation.value().layer(0, 4).theta; }
+double theta_of(const PreparedRun& prepared) { return prepared.rotation.value().layer(0, 4).theta; }
 
 TEST(RotationSource, IsTheConfigJsonBesideTheHeads) {
   const SmallDump dump(1, 1, 1);
   write_text(dump.root() / "config.json", llama);
-  const RunPlan plan = make_plan(dump.config({{"--num_triples", "10"}}));
-  EXPECT_EQ(theta_of(plan), 100);
-  EXPECT_EQ(plan.rotation->layer(0, 4).rotation.frequency, (std::vector<double>{1.0, 0.1}));
-  EXPECT_TRUE(plan.notes.empty());
+  const PreparedRun prepared = prepare_run(dump.config({{"--num_triples", "10"}}));
+  EXPECT_EQ(theta_of(prepared), 100);
+  EXPECT_EQ(prepared.rotation->layer(0, 4).rotation.frequency, (std::vector<double>{1.0, 0.1}));
+  EXPECT_TRUE(prepared.notes.empty());
 }
 
 TEST(RotationSource, IsTheConfigJsonInTheRootWhereHeadsLieBelow) {
@@ -33,9 +33,9 @@ TEST(RotationSource, IsTheConfigJsonInTheRootWhereHeadsLieBelow) {
   std::filesystem::create_directory(below);
   for (const char* head : {"l00h00q", "l00h00k"}) std::filesystem::rename(dump.root() / head, below / head);
   write_text(dump.root() / "config.json", llama);
-  EXPECT_EQ(theta_of(make_plan(dump.config({{"--num_triples", "10"}, {"--model_dir", "model"}}))), 100);
+  EXPECT_EQ(theta_of(prepare_run(dump.config({{"--num_triples", "10"}, {"--model_dir", "model"}}))), 100);
   write_text(below / "config.json", R"({"model_type": "llama", "head_dim": 4, "rope_theta": 400.0})");
-  EXPECT_EQ(theta_of(make_plan(dump.config({{"--num_triples", "10"}, {"--model_dir", "model"}}))), 400);
+  EXPECT_EQ(theta_of(prepare_run(dump.config({{"--num_triples", "10"}, {"--model_dir", "model"}}))), 400);
 }
 
 TEST(RotationSource, PrefersSettingsToAGivenConfigAndThatToAFoundOne) {
@@ -43,16 +43,16 @@ TEST(RotationSource, PrefersSettingsToAGivenConfigAndThatToAFoundOne) {
   write_text(dump.root() / "config.json", llama);
   const std::string given = (dump.root() / "given.json").string();
   write_text(given, R"({"model_type": "llama", "head_dim": 4, "rope_theta": 225.0})");
-  EXPECT_EQ(theta_of(make_plan(dump.config({{"--num_triples", "10"}, {"--rope_config", given}}))), 225);
-  const RunPlan plan = make_plan(dump.config({{"--num_triples", "10"},
-                                              {"--rope_config", given},
-                                              {"--rope_theta", "900"},
-                                              {"--rope_dim", "2"},
-                                              {"--rope_layout", "interleaved"}}));
-  EXPECT_EQ(theta_of(plan), 900);
-  EXPECT_EQ(plan.rotation->layer(0, 4).rotation.dim(), 2U);
-  EXPECT_EQ(plan.rotation->layer(0, 4).rotation.layout, RotaryLayout::interleaved);
-  EXPECT_EQ(make_plan(dump.config({{"--num_triples", "10"}, {"--rope", "none"}, {"--rope_theta", "900"}}))
+  EXPECT_EQ(theta_of(prepare_run(dump.config({{"--num_triples", "10"}, {"--rope_config", given}}))), 225);
+  const PreparedRun prepared = prepare_run(dump.config({{"--num_triples", "10"},
+                                                        {"--rope_config", given},
+                                                        {"--rope_theta", "900"},
+                                                        {"--rope_dim", "2"},
+                                                        {"--rope_layout", "interleaved"}}));
+  EXPECT_EQ(theta_of(prepared), 900);
+  EXPECT_EQ(prepared.rotation->layer(0, 4).rotation.dim(), 2U);
+  EXPECT_EQ(prepared.rotation->layer(0, 4).rotation.layout, RotaryLayout::interleaved);
+  EXPECT_EQ(prepare_run(dump.config({{"--num_triples", "10"}, {"--rope", "none"}, {"--rope_theta", "900"}}))
                 .rotation->layer(0, 4)
                 .kind,
             RotaryKind::none);
@@ -61,28 +61,28 @@ TEST(RotationSource, PrefersSettingsToAGivenConfigAndThatToAFoundOne) {
 TEST(RotationSource, IsSilentWhenPositionExactPlasticityIsOff) {
   const SmallDump dump(1, 1, 1);
   write_text(dump.root() / "config.json", R"({"model_type": "llama", "rope_scaling": {"rope_type": "unheard of"}})");
-  const RunPlan plan = make_plan(dump.config());
-  EXPECT_FALSE(plan.rotation);
-  EXPECT_TRUE(plan.notes.empty());
+  const PreparedRun prepared = prepare_run(dump.config());
+  EXPECT_FALSE(prepared.rotation);
+  EXPECT_TRUE(prepared.notes.empty());
 }
 
 TEST(RotationSource, TellsWhatToPassWhenNothingIsKnown) {
   const SmallDump dump(1, 1, 1);
   write_text(dump.root() / "config.json", R"({"model_type": "gpt2", "n_head": 12})");
-  const RunPlan plan = make_plan(dump.config({{"--num_triples", "10"}}));
-  EXPECT_FALSE(plan.rotation);
-  ASSERT_EQ(plan.notes.size(), 1U);
+  const PreparedRun prepared = prepare_run(dump.config({{"--num_triples", "10"}}));
+  EXPECT_FALSE(prepared.rotation);
+  ASSERT_EQ(prepared.notes.size(), 1U);
   for (const char* part : {"position-exact plasticity is left out", "--rope_config", "--rope_theta", "--rope none"}) {
-    EXPECT_NE(plan.notes[0].find(part), std::string::npos) << part;
+    EXPECT_NE(prepared.notes[0].find(part), std::string::npos) << part;
   }
 }
 
 TEST(RotationSource, IgnoresAFoundConfigThatIsNoJsonAfterItsNote) {
   const SmallDump dump(1, 1, 1);
   write_text(dump.root() / "config.json", "{");
-  const RunPlan plan = make_plan(dump.config({{"--num_triples", "10"}}));
-  EXPECT_FALSE(plan.rotation);
-  EXPECT_EQ(plan.notes.size(), 2U);
+  const PreparedRun prepared = prepare_run(dump.config({{"--num_triples", "10"}}));
+  EXPECT_FALSE(prepared.rotation);
+  EXPECT_EQ(prepared.notes.size(), 2U);
 }
 
 TEST(RotationSource, RefusesAGivenConfigThatCannotBeUsed) {
@@ -96,7 +96,7 @@ TEST(RotationSource, RefusesAGivenConfigThatCannotBeUsed) {
   EXPECT_EQ(refused().file, given);
   write_text(given, R"({"model_type": "gpt2"})");
   EXPECT_EQ(refused().message,
-            "rope_config: says nothing of a rotation; pass --rope_theta, or --rope none for a model without one");
+            "rope_config: describes no rotation; pass --rope_theta, or --rope none for a model without rotation");
   write_text(given, R"({"model_type": "llama", "rope_theta": 1e4, "rope_scaling": {"rope_type": "unheard of"}})");
   EXPECT_EQ(refused().kind, ErrorKind::usage);
   EXPECT_NE(refused().message.find("unheard of"), std::string::npos) << refused().message;
@@ -122,7 +122,7 @@ TEST(RotationSource, RefusesADynamicModelBeyondItsTrainedLength) {
          {"--rope_theta", "100"},
          {"--rope_scaling", R"({"rope_type": "dynamic", "factor": 2, "max_position_embeddings": )" + length + "}"}});
   };
-  EXPECT_EQ(theta_of(make_plan(config("48"))), 100);
+  EXPECT_EQ(theta_of(prepare_run(config("48"))), 100);
   EXPECT_EQ(refusal(config("40")).kind, ErrorKind::usage);
 }
 
@@ -133,13 +133,13 @@ TEST(RotationSource, TakesLongFactorsWhereTheDumpReachesPastTheOriginalLength) {
     HeadRows rows = small_rows(7);
     rows.position.back() = reach;
     dump.write(Side::query, 1, 0, rows);
-    const RunPlan plan = make_plan(
+    const PreparedRun prepared = prepare_run(
         dump.config({{"--num_triples", "10"},
                      {"--layers", "0"},
                      {"--rope_theta", "100"},
                      {"--rope_scaling", R"({"rope_type": "longrope", "short_factor": [1, 1], "long_factor": [2, 4],
                                            "original_max_position_embeddings": 64, "max_position_embeddings": 256})"}}));
-    return plan.rotation->layer(0, 4).rotation.frequency;
+    return prepared.rotation->layer(0, 4).rotation.frequency;
   };
   EXPECT_EQ(frequency(63), (std::vector<double>{1.0, 0.1}));
   EXPECT_EQ(frequency(64), (std::vector<double>{0.5, 0.025}));

@@ -4,28 +4,19 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "attention_plasticity/base/version.h"
+#include "attention_plasticity/digest/digest.h"
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/run/config_fields.h"
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/summary.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
-// NaN has no spelling in JSON.
-Json number_or_null(double value) { return std::isnan(value) ? Json(nullptr) : Json(value); }
-
-template <typename T>
-Json value_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 std::string utc(fs::file_time_type time) {
   const auto system = std::chrono::file_clock::to_sys(time);
@@ -48,7 +39,7 @@ std::optional<std::string> etag_of(const fs::path& file) {
   return content.filename().string();
 }
 
-Json file_json(const fs::path& file, const RunPlan& plan, std::uintmax_t bytes) {
+Json file_json(const fs::path& file, const PreparedRun& plan, std::uintmax_t bytes) {
   Json json{{"file", file.lexically_relative(plan.layout.folder).generic_string()}, {"bytes", bytes}};
   if (plan.hub) {
     json["etag"] = value_or_null(etag_of(file));
@@ -60,7 +51,7 @@ Json file_json(const fs::path& file, const RunPlan& plan, std::uintmax_t bytes) 
   return json;
 }
 
-Json input_json(const RunPlan& plan, const RunConfig& config) {
+Json input_json(const PreparedRun& plan, const RunConfig& config) {
   std::set<fs::path> files;
   for (const HeadTask& task : plan.tasks) files.insert({task.query_file, task.key_file});
   Json heads = Json::array();
@@ -93,7 +84,7 @@ Json rope_json(const std::optional<DumpRotation>& rotation, const HeadResult& re
 }
 
 // Layers of which no head was analysed are unknown, and left out.
-Json layers_json(const RunPlan& plan, const RunResult& run) {
+Json layers_json(const PreparedRun& plan, const RunResult& run) {
   Json layers = Json::array();
   std::set<int> seen;
   for (const HeadResult& result : run.results) {
@@ -106,7 +97,7 @@ Json layers_json(const RunPlan& plan, const RunResult& run) {
   return layers;
 }
 
-Json model_json(const RunPlan& plan, const RunResult& run) {
+Json model_json(const PreparedRun& plan, const RunResult& run) {
   return {{"name", plan.model_name},
           {"num_layers", plan.grid.num_layers},
           {"num_q_heads", plan.grid.num_q_heads},
@@ -117,14 +108,13 @@ Json model_json(const RunPlan& plan, const RunResult& run) {
 
 Json config_json(const RunConfig& config) {
   Json fields = Json::object();
-  for (const ResolvedField& field : resolved_fields(config)) {
-    fields[std::string(field.name)] =
-        field.kind == ResolvedField::Kind::text ? Json(field.text) : Json::parse(field.text);
+  for (const FieldValue& field : resolved_fields(config)) {
+    fields[field.name] = field.is_text() ? Json(*field.text) : Json::parse(field.text.value_or("null"));
   }
   return fields;
 }
 
-Json heads_json(const RunPlan& plan, const RunResult& run) {
+Json heads_json(const PreparedRun& plan, const RunResult& run) {
   Json failed = Json::array();
   for (const HeadFailure& failure : run.failures) {
     failed.push_back({{"layer", failure.head.layer},
@@ -137,24 +127,35 @@ Json heads_json(const RunPlan& plan, const RunResult& run) {
 
 Json model_summary_json(const ModelSummary& model) {
   return {{"heads", model.heads},
-          {"mean", number_or_null(model.mean)},
-          {"se", number_or_null(model.error)},
-          {"share_below_0.25", number_or_null(model.share_below)},
-          {"share_above_0.75", number_or_null(model.share_above)}};
+          {"mean", model.mean},
+          {"se", model.error},
+          {"share_below_0.25", model.share_below},
+          {"share_above_0.75", model.share_above}};
 }
 
-Json summary_json(const RunResult& run) {
-  const ModelWithoutGroup& without = run.model_without_group;
-  Json summary{{"ap_overall", model_summary_json(summarize_model("ap_overall", run.results, without.overall))}};
-  if (has_exact(run.results)) {
-    summary["ap_exact"] = model_summary_json(summarize_model("ap_exact", run.results, without.exact));
+Json summary_json(const RunResult& run, const RunParts& parts) {
+  Json summary = Json::object();
+  for (const ResultColumn& column : result_table(TableId::metrics).columns) {
+    if (!is_headline(column.name) || !is_written(column, parts)) continue;
+    const ModelSummary model = summarize_model(column.name, run.results, run.model_without_group.of(column.name));
+    summary[std::string(column.name)] = model_summary_json(model);
   }
   return summary;
 }
 
+// So that runs of the same documents can be told, and compared pair by pair.
+Json groups_json(const RunResult& run) {
+  const ModelWithoutGroup& model = run.model_without_group;
+  const std::size_t count = std::max(model.overall.size(), model.exact.size());
+  if (count == 0) return nullptr;
+  std::string ids;
+  for (const std::uint64_t id : run.examples) ids += fmt::format("{}\n", id);
+  return {{"count", count}, {"examples", run.examples.size()}, {"sha256", sha256(ids)}};
+}
+
 }  // namespace
 
-std::string run_json(const RunPlan& plan, const RunConfig& config, const RunResult& run,
+std::string run_json(const PreparedRun& plan, const RunConfig& config, const RunResult& run,
                      std::span<const std::string> files, const RunResources& resources) {
   const Json json{{"schema", 1},
                   {"program", program_json()},
@@ -165,15 +166,15 @@ std::string run_json(const RunPlan& plan, const RunConfig& config, const RunResu
                     {"bucket_size", value_or_null(plan.sampling_bucket_size)}}},
                   {"config", config_json(config)},
                   {"heads", heads_json(plan, run)},
-                  {"summary", summary_json(run)},
+                  {"summary", summary_json(run, run_parts(run.results, config))},
+                  {"groups", groups_json(run)},
                   {"files", files},
                   {"resources",
                    {{"workers", resources.workers},
                     {"wall_s", resources.wall_s},
                     {"cpu_s", resources.cpu_s},
                     {"peak_rss_bytes", resources.peak_rss_bytes}}}};
-  // File names need not be UTF-8; what is not is replaced rather than refused.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace attention_plasticity

@@ -23,12 +23,12 @@ std::vector<std::string> written() { return {"out/head_metrics.csv", "out/run.js
 
 struct FinishedRun {
   RunConfig config;
-  RunPlan plan;
+  PreparedRun plan;
   RunResult result;
 };
 
 FinishedRun run(const RunConfig& config) {
-  RunPlan plan = make_plan(config);
+  PreparedRun plan = prepare_run(config);
   RunResult result = run_of(config);
   return {config, std::move(plan), std::move(result)};
 }
@@ -130,7 +130,7 @@ TEST(RunJson, HoldsEveryFieldOfTheConfiguration) {
   const SmallDump dump(1, 2, 1);
   const json config = json_of(run(dump.config({{"--q_heads", "0-1"}, {"--p_alpha", "0.05"}})))["config"];
   std::set<std::string> names;
-  for (const ConfigField& field : config_fields()) names.emplace(field.name);
+  for (const Field& field : config_fields()) names.emplace(field.name);
   EXPECT_EQ(keys(config), names);
   EXPECT_EQ(config["q_heads"], json({0, 1}));
   EXPECT_TRUE(config["layers"].is_null());

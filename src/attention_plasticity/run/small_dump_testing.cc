@@ -83,7 +83,7 @@ RunObserver Observed::observer() {
 
 Refusal refusal(const RunConfig& config) {
   try {
-    make_plan(config);
+    prepare_run(config);
   } catch (const Error& error) {
     return {error.kind(), error.what(), error.file()};
   }
@@ -96,7 +96,7 @@ RunResult run_of(const RunConfig& config, int workers) {
 }
 
 RunResult run_of(const RunConfig& config, int workers, Observed& observed) {
-  return run_analysis(make_plan(config), config, workers, observed.observer(), {});
+  return run_analysis(prepare_run(config), config, workers, observed.observer(), {});
 }
 
 }  // namespace attention_plasticity

@@ -13,7 +13,7 @@
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/config.h"
-#include "attention_plasticity/run/plan.h"
+#include "attention_plasticity/run/prepared_run.h"
 
 namespace attention_plasticity {
 
@@ -52,7 +52,7 @@ struct Observed {
   RunObserver observer();
 };
 
-/// What planning a run is refused with.
+/// The error of prepare_run.
 struct Refusal {
   ErrorKind kind = ErrorKind::output;
   std::string message = "no error";
@@ -60,7 +60,7 @@ struct Refusal {
 };
 Refusal refusal(const RunConfig& config);
 
-/// A plan and its run, not stopped.
+/// A whole run, not stopped.
 RunResult run_of(const RunConfig& config, int workers = 1);
 RunResult run_of(const RunConfig& config, int workers, Observed& observed);
 

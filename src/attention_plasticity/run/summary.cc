@@ -8,7 +8,8 @@
 #include <limits>
 #include <numeric>
 
-#include "attention_plasticity/run/csv.h"
+#include "attention_plasticity/results/schema.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/stats/jackknife.h"
 #include "attention_plasticity/stats/quantile.h"
 
@@ -16,18 +17,6 @@ namespace attention_plasticity {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-constexpr std::array<std::string_view, 9> summarized{
-    "q_R2_pos",
-    "q_R2_scalar",
-    "q_mae_ratio",
-    "q_resid0_kurt",
-    "q_noise_med_abs_skew",
-    "q_noise_med_abs_kurt",
-    "q_noise_frac_ks_p_lt_alpha",
-    "ap_overall",
-    "ap_exact",
-};
 
 double mean_of(std::span<const double> values) {
   if (values.empty()) return nan;
@@ -41,21 +30,21 @@ double deviation_of(std::span<const double> values, double mean) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
-// Of the heads that have one.
-std::vector<double> values_of(const MetricColumn& column, std::span<const HeadResult> results) {
+// The values of the heads that have one.
+std::vector<double> values_of(std::string_view column, std::span<const HeadResult> results) {
   std::vector<double> values;
   for (const HeadResult& result : results) {
-    const double value = column.value(result);
+    const double value = metric_value(result, column);
     if (!std::isnan(value)) values.push_back(value);
   }
   return values;
 }
 
-ColumnSummary summarize_column(const MetricColumn& column, std::span<const HeadResult> results) {
+ColumnSummary summarize_column(std::string_view column, std::span<const HeadResult> results) {
   std::vector<double> values = values_of(column, results);
   std::ranges::sort(values);
   const double mean = mean_of(values);
-  return {column.name,
+  return {column,
           values.size(),
           mean,
           deviation_of(values, mean),
@@ -75,14 +64,10 @@ double share(std::span<const double> values, auto&& condition) {
 
 }  // namespace
 
-std::vector<ColumnSummary> summarize(std::span<const HeadResult> results) {
-  const bool exact = has_exact(results);
+std::vector<ColumnSummary> summarize(std::span<const HeadResult> results, const RunParts& run) {
   std::vector<ColumnSummary> columns;
-  for (const MetricColumn& column : metric_columns()) {
-    const bool measured = column.part != MetricColumn::Part::exact || exact;
-    if (measured && std::ranges::find(summarized, column.name) != summarized.end()) {
-      columns.push_back(summarize_column(column, results));
-    }
+  for (const ResultColumn& column : result_table(TableId::metrics).columns) {
+    if (column.in_summary && is_written(column, run)) columns.push_back(summarize_column(column.name, results));
   }
   return columns;
 }
@@ -110,8 +95,7 @@ std::string summary_table(std::span<const ColumnSummary> columns) {
 
 ModelSummary summarize_model(std::string_view column, std::span<const HeadResult> results,
                              std::span<const double> without_group) {
-  const std::vector<double> values =
-      values_of(*std::ranges::find(metric_columns(), column, &MetricColumn::name), results);
+  const std::vector<double> values = values_of(column, results);
   return {values.size(), mean_of(values), jackknife_error(without_group),
           share(values, [](double value) { return value < low_plasticity; }),
           share(values, [](double value) { return value > high_plasticity; })};

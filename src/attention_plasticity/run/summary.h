@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attention_plasticity/analysis/result.h"
+#include "attention_plasticity/results/schema.h"
 
 namespace attention_plasticity {
 
@@ -17,8 +18,8 @@ struct ColumnSummary {
   double mean, deviation, min, quartile1, median, quartile3, max;  ///< deviation with n - 1; quartiles interpolated
 };
 
-/// The columns that say most, in the order of head_metrics.csv.
-std::vector<ColumnSummary> summarize(std::span<const HeadResult> results);
+/// The columns that the schema puts into the summary, as far as the run has them, in the order of head_metrics.csv.
+std::vector<ColumnSummary> summarize(std::span<const HeadResult> results, const RunParts& run);
 
 /// The summaries as an aligned table for people.
 std::string summary_table(std::span<const ColumnSummary> columns);

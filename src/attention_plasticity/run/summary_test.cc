@@ -26,7 +26,7 @@ std::vector<HeadResult> heads_with_plasticity(const std::vector<double>& values)
 }
 
 ColumnSummary column(const std::vector<HeadResult>& results, std::string_view name) {
-  const std::vector<ColumnSummary> columns = summarize(results);
+  const std::vector<ColumnSummary> columns = summarize(results, {});
   const auto found = std::ranges::find(columns, name, &ColumnSummary::column);
   EXPECT_NE(found, columns.end()) << name;
   return found == columns.end() ? ColumnSummary{} : *found;
@@ -46,7 +46,7 @@ std::vector<std::string> words_of(const std::string& line) {
 
 TEST(Summarize, ListsTheColumnsOfTheSummaryInOrder) {
   std::vector<std::string> names;
-  for (const ColumnSummary& summary : summarize({})) names.emplace_back(summary.column);
+  for (const ColumnSummary& summary : summarize({}, {})) names.emplace_back(summary.column);
   EXPECT_EQ(names,
             (std::vector<std::string>{"q_R2_pos", "q_R2_scalar", "q_mae_ratio", "q_resid0_kurt", "q_noise_med_abs_skew",
                                       "q_noise_med_abs_kurt", "q_noise_frac_ks_p_lt_alpha", "ap_overall"}));
@@ -60,7 +60,7 @@ TEST(Summarize, TakesEachColumnFromItsOwnFigure) {
   result.noise = {5, 6, 0, 7};
   result.plasticity.overall = 8;
   double expected = 0;
-  for (const ColumnSummary& summary : summarize({&result, 1})) EXPECT_EQ(summary.mean, ++expected) << summary.column;
+  for (const ColumnSummary& summary : summarize({&result, 1}, {})) EXPECT_EQ(summary.mean, ++expected) << summary.column;
 }
 
 // 0.1, 0.2, 0.4, 0.8: mean 0.375; squared deviations 0.075625 + 0.030625 + 0.000625 + 0.180625 = 0.2875, over 3.
@@ -96,7 +96,7 @@ TEST(Summarize, HasNoDeviationOfOneHead) {
 }
 
 TEST(Summarize, HasOnlyNaNOfNoHeads) {
-  for (const ColumnSummary& summary : summarize({})) {
+  for (const ColumnSummary& summary : summarize({}, {})) {
     EXPECT_EQ(summary.count, 0U);
     for (const double figure : {summary.mean, summary.deviation, summary.min, summary.quartile1, summary.median,
                                 summary.quartile3, summary.max}) {
@@ -106,7 +106,7 @@ TEST(Summarize, HasOnlyNaNOfNoHeads) {
 }
 
 TEST(SummaryTable, ShowsTheFiguresAndADashForNone) {
-  const std::vector<std::string> lines = lines_of(summary_table(summarize(heads_with_plasticity({0.25, nan}))));
+  const std::vector<std::string> lines = lines_of(summary_table(summarize(heads_with_plasticity({0.25, nan}), {})));
   ASSERT_EQ(lines.size(), 9U);
   EXPECT_EQ(words_of(lines.front()),
             (std::vector<std::string>{"count", "mean", "std", "min", "25%", "50%", "75%", "max"}));
@@ -122,13 +122,13 @@ void expect_aligned(const std::string& table) {
 }
 
 TEST(SummaryTable, IsAlignedForFiguresOfAnySize) {
-  expect_aligned(summary_table(summarize({})));
-  expect_aligned(summary_table(summarize(heads_with_plasticity({0.5, 0.25}))));
+  expect_aligned(summary_table(summarize({}, {})));
+  expect_aligned(summary_table(summarize(heads_with_plasticity({0.5, 0.25}), {})));
   // The excess kurtosis of n rows grows as n.
   std::vector<HeadResult> results = heads_with_plasticity({0.5, nan});
   for (const double kurtosis : {-1.5, 49999.125, 12345678.5, 1e20}) {
     results[1].residual.excess_kurtosis = kurtosis;
-    expect_aligned(summary_table(summarize(results)));
+    expect_aligned(summary_table(summarize(results, {})));
   }
 }
 

@@ -14,9 +14,11 @@ double norm(std::span<const double> x) { return std::sqrt(std::inner_product(x.b
 
 Householder::Householder(std::span<const double> beta) {
   const double length = norm(beta);
+  if (length == 0) return;
+  direction_.assign(beta.begin(), beta.end());
+  for (double& value : direction_) value /= length;
   if (length < nearly_zero) return;
-  std::vector<double> axis(beta.begin(), beta.end());
-  for (double& value : axis) value /= length;
+  std::vector<double> axis = direction_;
   axis[0] -= 1.0;
   const double distance = norm(axis);
   if (distance < nearly_zero) return;

@@ -14,10 +14,13 @@ class Householder {
   /// x becomes x H, in place: a rank-one update, never a matrix.
   void apply(std::span<double> x) const;
 
-  /// u, of length 1; empty for the identity.
+  /// beta / |beta|; empty for beta = 0.
+  std::span<const double> direction() const { return direction_; }
+  /// u, a unit vector; empty for the identity.
   std::span<const double> axis() const { return axis_; }
 
  private:
+  std::vector<double> direction_;
   std::vector<double> axis_;
 };
 

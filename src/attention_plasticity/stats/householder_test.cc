@@ -24,9 +24,9 @@ rc::Gen<std::vector<double>> vectors(std::size_t size) {
 RC_GTEST_PROP(Householder, SendsSlopeToFirstAxis, ()) {
   const auto beta = *vectors(7);
   RC_PRE(norm(beta) > 0);
-  const auto turned = applied(Householder(beta), beta);
-  RC_ASSERT(std::abs(turned[0] - norm(beta)) < 1e-12 * norm(beta));
-  for (std::size_t i = 1; i < turned.size(); ++i) RC_ASSERT(std::abs(turned[i]) < 1e-12 * norm(beta));
+  const auto reflected = applied(Householder(beta), beta);
+  RC_ASSERT(std::abs(reflected[0] - norm(beta)) < 1e-12 * norm(beta));
+  for (std::size_t i = 1; i < reflected.size(); ++i) RC_ASSERT(std::abs(reflected[i]) < 1e-12 * norm(beta));
 }
 
 RC_GTEST_PROP(Householder, KeepsLengthsAndUndoesItself, ()) {
@@ -46,8 +46,15 @@ TEST(Householder, IsIdentityForNoSlopeAndForFirstAxis) {
   EXPECT_EQ(applied(Householder(std::vector<double>{1, 1e-13, 0}), x), x);
 }
 
-TEST(Householder, TurnsNegativeAxisOver) {
+TEST(Householder, ReflectsNegativeAxis) {
   EXPECT_EQ(applied(Householder(std::vector<double>{-2, 0}), {3, 4}), (std::vector<double>{-3, 4}));
+}
+
+TEST(Householder, KnowsTheDirectionOfAnySlopeButZero) {
+  EXPECT_TRUE(Householder(std::vector<double>{0, 0}).direction().empty());
+  const Householder tiny(std::vector<double>{0, -1e-13});
+  EXPECT_TRUE(tiny.axis().empty());
+  EXPECT_EQ(std::vector(tiny.direction().begin(), tiny.direction().end()), (std::vector<double>{0, -1}));
 }
 
 TEST(Householder, WorksInOneDimension) {

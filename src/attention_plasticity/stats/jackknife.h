@@ -4,8 +4,9 @@
 
 namespace attention_plasticity {
 
-/// The delete-a-group jackknife error sqrt((G-1)/G * sum (theta_g - mean theta)^2) of G values, each computed without
-/// one group. NaN with fewer than 3 values or when one of them is NaN: nothing was left without that group.
+/// The delete-a-group jackknife error sqrt((G-1)/G * sum (theta_g - mean theta)^2), where theta_g is the value computed
+/// without group g, and G the number of groups. NaN for fewer than 3 groups, and if a value is NaN, which means that
+/// nothing was left without its group.
 double jackknife_error(std::span<const double> without_group);
 
 }  // namespace attention_plasticity

@@ -10,7 +10,7 @@
 namespace attention_plasticity {
 namespace {
 
-// Leaving out one value of a mean in turn gives the textbook error of the mean, s / sqrt(n), exactly.
+// For a mean, leaving out one value at a time gives exactly the textbook error of the mean, s / sqrt(n).
 TEST(Jackknife, OfMeanIsStandardErrorOfMean) {
   const std::vector<double> x{3, 1, 4, 1, 5, 9, 2, 6};
   const auto n = static_cast<double>(x.size());

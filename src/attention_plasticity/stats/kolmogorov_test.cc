@@ -10,11 +10,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include "attention_plasticity/stats/normal.h"
 
 namespace attention_plasticity {
 namespace {
@@ -29,8 +26,8 @@ double relative_error(const Point& point) {
   return std::abs(kolmogorov_survival(point.n, point.distance) / point.p - 1.0);
 }
 
-// In 100-digit ball arithmetic, the distance being exactly the double written: Durbin's matrix, the residues of the
-// generating function with no branch left out where the matrix is too large, and Smirnov's sum for the last ten.
+// Computed in 100-digit ball arithmetic for exactly these doubles: by Durbin's matrix; where it is too large, by the
+// residues of the generating function with all branches; and by Smirnov's sum for the last ten.
 constexpr Point exact[] = {
     {2000, 0.005, 0.99999999954095903093},
     {50000, 0.001, 0.99999999974713397907},
@@ -70,7 +67,7 @@ constexpr Point exact[] = {
     {50000, 0.067, 1.3574820327465292669e-195},
 };
 
-// SciPy 1.17's value for this point, 0.04611512141658225, is off by 1.1e-5: its expansion is at its worst at n = 141.
+// SciPy 1.17's value for this point, 0.04611512141658225, is wrong by 1.1e-5: its expansion is worst at n = 141.
 constexpr Point golden_outlier{141, 0.11436423088083329, 0.046114607562240449896};
 
 std::vector<Point> golden_points() {
@@ -132,7 +129,7 @@ TEST(KolmogorovSurvival, TendsToKolmogorovsSeries) {
   for (const double z : {0.4, 0.8, 1.2, 2.0, 3.0, 8.0}) {
     double limit = 0.0;
     for (int k = 30; k >= 1; --k) limit += (k % 2 == 1 ? 2.0 : -2.0) * std::exp(-2.0 * k * k * z * z);
-    // The finite-n distribution is the limit moved by 1 / (6 sqrt n), up to about z^4 / n.
+    // The distribution for n is the limit shifted by 1 / (6 sqrt n), up to about z^4 / n.
     const double d = (z - 1.0 / 6e6) / 1e6;
     EXPECT_NEAR(kolmogorov_survival(n, d) / limit, 1.0, 1e-12 * (1.0 + z * z * z * z)) << z;
   }
@@ -151,7 +148,7 @@ TEST(KolmogorovSurvival, IsCertainBelowTheLeastDistanceAndImpossibleAboveOne) {
   EXPECT_EQ(kolmogorov_survival(0, 0.3), 1.0);
 }
 
-TEST(KolmogorovSurvival, UnderflowsWithoutANoise) {
+TEST(KolmogorovSurvival, UnderflowsQuietly) {
   EXPECT_GT(kolmogorov_survival(50000, 0.083), 0.0);
   EXPECT_LT(kolmogorov_survival(50000, 0.083), 1e-298);
   EXPECT_EQ(kolmogorov_survival(50000, 0.1), 0.0);
@@ -160,7 +157,7 @@ TEST(KolmogorovSurvival, UnderflowsWithoutANoise) {
 }
 
 TEST(KolmogorovSurvival, HasNoJumpWhereOneFormulaHandsOverToTheNext) {
-  // Less what the slope d log p / d log distance explains.
+  // The relative jump, without the part that the slope d log p / d log distance explains.
   const auto jump = [](std::size_t n, double border, double slope) {
     constexpr double nudge = 1e-14;
     const double before = kolmogorov_survival(n, border * (1.0 - nudge));
@@ -193,63 +190,6 @@ RC_GTEST_PROP(KolmogorovSurvival, FallsAsTheDistanceGrowsAndStaysInRange, ()) {
   RC_ASSERT(p <= 1.0);
   RC_ASSERT(further <= p);
 }
-
-TEST(KolmogorovDistance, OfOneValueIsTheLargerSideOfItsStep) {
-  std::vector<double> zero{0.0};
-  EXPECT_EQ(kolmogorov_distance_from_normal(zero), 0.5);
-  std::vector<double> low{-1.0};
-  EXPECT_DOUBLE_EQ(kolmogorov_distance_from_normal(low), 1.0 - normal_cdf(-1.0));
-  std::vector<double> high{1.0};
-  EXPECT_DOUBLE_EQ(kolmogorov_distance_from_normal(high), normal_cdf(1.0));
-}
-
-TEST(KolmogorovDistance, CountsTiesAsOneStep) {
-  std::vector<double> tied{0.0, 0.0, 0.0, 0.0};
-  EXPECT_EQ(kolmogorov_distance_from_normal(tied), 0.5);
-  std::vector<double> pairs{1.0, -1.0, 1.0, -1.0};
-  EXPECT_DOUBLE_EQ(kolmogorov_distance_from_normal(pairs), 0.5 - normal_cdf(-1.0));
-}
-
-TEST(KolmogorovDistance, SortsItsArgument) {
-  std::vector<double> values{2.0, -1.0, 0.5, -3.0};
-  kolmogorov_distance_from_normal(values);
-  EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
-}
-
-RC_GTEST_PROP(KolmogorovDistance, IsTheLargestGapAtAnyPoint, (const std::vector<std::int8_t>& numbers)) {
-  std::vector<double> values;
-  values.reserve(numbers.size() + 1);
-  for (const std::int8_t number : numbers) values.push_back(number / 40.0);
-  values.push_back(0.3);
-  const auto n = static_cast<double>(values.size());
-  double largest = 0.0;
-  for (const double at : values) {
-    const auto below = static_cast<double>(std::ranges::count_if(values, [&](double v) { return v < at; }));
-    const auto up_to = static_cast<double>(std::ranges::count_if(values, [&](double v) { return v <= at; }));
-    largest = std::max({largest, std::abs(below / n - normal_cdf(at)), std::abs(up_to / n - normal_cdf(at))});
-  }
-  RC_ASSERT(std::abs(kolmogorov_distance_from_normal(values) - largest) <= 1e-15);
-}
-
-TEST(KolmogorovSmirnovP, AgreesWithSciPyOnStandardisedSamples) {
-  std::ifstream file(AP_SOURCE_DIR "/tests/golden/normality_cases.json");
-  const auto cases = nlohmann::json::parse(file);
-  ASSERT_EQ(cases.size(), 6U);
-  for (const auto& golden : cases) {
-    auto x = golden.at("x").get<std::vector<double>>();
-    SCOPED_TRACE(x.size());
-    const auto n = static_cast<double>(x.size());
-    double mean = 0.0;
-    for (const double value : x) mean += value / n;
-    double variance = 0.0;
-    for (const double value : x) variance += (value - mean) * (value - mean) / (n - 1.0);
-    for (double& value : x) value = (value - mean) / std::sqrt(variance);
-    const double expected = golden.at("ks_p_standardised");
-    EXPECT_NEAR(kolmogorov_smirnov_p(x) / expected, 1.0, x.size() <= 140 ? 1e-10 : 1e-5);
-  }
-}
-
-TEST(KolmogorovSmirnovP, OfNothingIsOne) { EXPECT_EQ(kolmogorov_smirnov_p({}), 1.0); }
 
 }  // namespace
 }  // namespace attention_plasticity

@@ -7,7 +7,8 @@
 namespace attention_plasticity {
 namespace {
 
-// Of a few rows from all over: sums of what remains lose no digits to their means. Equal values give themselves.
+// The mean of up to 64 rows spread over all. With it subtracted, sums lose no digits to the mean. The mean of equal
+// values is exactly their value.
 std::vector<double> rough_mean(std::span<const float> rows, std::size_t width) {
   constexpr std::size_t most = 64;
   const std::size_t n = rows.size() / width;
@@ -21,7 +22,7 @@ std::vector<double> rough_mean(std::span<const float> rows, std::size_t width) {
   return sum;
 }
 
-// t less its mean; the mean of equal values is exactly theirs.
+// t minus its mean. The mean of equal values is exactly their value.
 std::vector<double> centre(std::span<const double> t, LineSums& sums) {
   const auto n = static_cast<double>(t.size());
   const double first = t[0];

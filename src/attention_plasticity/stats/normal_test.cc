@@ -14,7 +14,7 @@ struct Pinned {
   double phi;
 };
 
-// From 60-digit arithmetic, z being exactly the double written.
+// Computed in 60-digit arithmetic for exactly these doubles.
 constexpr Pinned lower_tail[] = {
     {-0.25, 0.40129367431707627576},    {-1.0, 0.15865525393145705141},      {-2.5, 0.006209665325776135167},
     {-5.0, 2.8665157187919391167e-7},   {-8.3, 5.2055697448902540246e-17},   {-12.0, 1.7764821120776789977e-33},

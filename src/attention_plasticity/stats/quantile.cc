@@ -23,7 +23,7 @@ double quantile(std::span<const double> sorted, double q) {
   if (fraction == 0.0) return sorted[below];
   const double low = sorted[below];
   const double high = sorted[below + 1];
-  // From the nearer neighbour, as NumPy does, so that both ends are met exactly.
+  // Starts from the nearer neighbour, as NumPy does, so that both ends are exact.
   return fraction < 0.5 ? low + (high - low) * fraction : high - (high - low) * (1.0 - fraction);
 }
 

@@ -36,10 +36,10 @@ std::vector<double> average_ranks(std::span<const double> values) {
 }
 
 double spearman(std::span<const double> x, std::span<const double> y) {
-  if (x.size() != y.size()) throw Error(ErrorKind::usage, "a rank correlation needs as many x as y");
+  if (x.size() != y.size()) throw Error(ErrorKind::usage, "a rank correlation needs as many x values as y values");
   const std::vector<double> x_ranks = average_ranks(x);
   const std::vector<double> y_ranks = average_ranks(y);
-  // Half integers throughout: up to 100,000 pairs these sums are exact, so that no spread is exactly 0.
+  // Ranks are multiples of 1/2, so up to 100,000 pairs these sums are exact, and no spread gives exactly 0.
   const double mean = static_cast<double>(x.size() + 1) / 2;
   double xx = 0;
   double yy = 0;

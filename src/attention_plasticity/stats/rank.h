@@ -6,20 +6,21 @@
 
 namespace attention_plasticity {
 
-// Statistics of order. Each sorts once; values may be infinite and must not be NaN.
+// Rank statistics. Each function sorts once. Values may be infinite but must not be NaN.
 
-/// Which of the distinct values each one is, from 0 for the least.
+/// The rank of each value among the distinct values; 0 for the smallest.
 std::vector<std::size_t> dense_ranks(std::span<const double> values);
 
-/// Places in ascending order from 1; equal values share the mean of their places.
+/// The rank of each value in ascending order, from 1. Equal values share the mean of their ranks.
 std::vector<double> average_ranks(std::span<const double> values);
 
-/// Spearman's rank correlation: Pearson's of the average ranks, in [-1, 1], exactly 1 or -1 where the orders agree or
-/// are opposite. NaN for fewer than two pairs and where x or y has no spread. Throws Error(usage) for different sizes.
+/// Spearman's rank correlation: Pearson's correlation of the average ranks, in [-1, 1]. Exactly 1 or -1 if the orders
+/// agree or are opposite. NaN for fewer than two pairs, and if x or y has no spread. Throws Error(usage) if the sizes
+/// differ.
 double spearman(std::span<const double> x, std::span<const double> y);
 
-/// The chance that a positive lies above a negative, ties counting half: the area under the ROC curve, which is the
-/// statistic of Mann & Whitney (1947) over the number of pairs. NaN if either is empty.
+/// The probability that a random positive is above a random negative, where a tie counts half. This is the area under
+/// the ROC curve: the statistic of Mann & Whitney (1947) over the number of pairs. NaN if either is empty.
 double roc_area(std::span<const double> positives, std::span<const double> negatives);
 
 }  // namespace attention_plasticity

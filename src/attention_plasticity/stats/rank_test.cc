@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-// Few distinct values, so that ties abound.
+// Few distinct values, so that there are many ties.
 Values tied(const std::vector<std::int8_t>& numbers) {
   Values values;
   for (const std::int8_t number : numbers) values.push_back(number % 7);
@@ -127,7 +127,7 @@ TEST(RocArea, CountsPairs) {
   EXPECT_EQ(roc_area(Values{3, 4}, Values{1, 2}), 1.0);
   EXPECT_EQ(roc_area(Values{1, 2}, Values{3, 4}), 0.0);
   EXPECT_EQ(roc_area(Values{2, 2}, Values{2, 2, 2}), 0.5);
-  // Of six pairs 3 > 1, 3 > 2, 2 > 1 are won and 2 = 2 is half a win; 0 loses to both.
+  // Six pairs: 3 > 1, 3 > 2 and 2 > 1 are won, 2 = 2 is half a win, and 0 loses to both.
   EXPECT_DOUBLE_EQ(roc_area(Values{0, 2, 3}, Values{1, 2}), 3.5 / 6);
 }
 

@@ -11,14 +11,14 @@ namespace attention_plasticity::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// At most a tile, so that its width is a multiple of the lanes.
+// At most a tile, so that the tile's width is a multiple of the lanes.
 using Doubles = hn::CappedTag<double, tile_width>;
 using Floats = hn::Rebind<float, Doubles>;
 
 using V = hn::Vec<Doubles>;
 
-// Vectors of components that go through the rows side by side: as many as have room for their sums in registers, and
-// a whole tile at most.
+// SIMD vectors of components that are summed side by side: as many as have room for their sums in registers, and at
+// most a whole tile.
 constexpr std::size_t side_by_side = HWY_TARGET <= HWY_AVX3 ? 2 : 1;
 
 HWY_INLINE void add_to(double* sums, V v) {
@@ -31,7 +31,7 @@ HWY_INLINE V wide(const float* values) { return hn::PromoteTo(Doubles(), hn::Loa
 void add_line_sums(const RowTile& tile, const double* t, const TileValues& shift, TileLineSums& sums) {
   const Doubles d;
   const std::size_t lanes = hn::Lanes(d);
-  // Two vectors side by side: one alone waits for its own sums.
+  // Two vectors side by side, because one alone waits for its own sums.
   for (std::size_t c = 0; c < tile_width; c += 2 * lanes) {
     const V origin0 = hn::LoadU(d, shift.data() + c);
     const V origin1 = hn::LoadU(d, shift.data() + c + lanes);
@@ -59,15 +59,15 @@ void add_line_sums(const RowTile& tile, const double* t, const TileValues& shift
   }
 }
 
-// One vector of rotated components, and the sums of its powers.
+// One vector of reflected components, and the sums of its powers.
 struct PowersOfVector {
   V along, shift, scale;
   V first, second, third, fourth;
 
-  HWY_INLINE PowersOfVector(const TileRotation& rotation, const TileCodes& codes, std::size_t c) {
+  HWY_INLINE PowersOfVector(const TileReflection& reflection, const TileCodes& codes, std::size_t c) {
     const Doubles d;
-    along = hn::LoadU(d, rotation.along.data() + c);
-    shift = hn::LoadU(d, rotation.shift.data() + c);
+    along = hn::LoadU(d, reflection.along.data() + c);
+    shift = hn::LoadU(d, reflection.shift.data() + c);
     scale = hn::LoadU(d, codes.codes_per_unit.data() + c);
     first = second = third = fourth = hn::Zero(d);
   }
@@ -100,12 +100,12 @@ HWY_INLINE void store_codes(V y, V scale, std::uint16_t* coded) {
 // The sums of some vectors of components; their codes go to `coded`, a row of tile_width after the other.
 template <bool with_codes>
 HWY_INLINE void add_powers_of_vectors(const RowTile& tile, std::size_t c, const double* reflected,
-                                      const TileRotation& rotation, const TileCodes& codes, TilePowerSums& sums,
+                                      const TileReflection& reflection, const TileCodes& codes, TilePowerSums& sums,
                                       std::uint16_t* coded) {
   const Doubles d;
   const std::size_t lanes = hn::Lanes(d);
-  PowersOfVector one(rotation, codes, c);
-  PowersOfVector other(rotation, codes, c + (side_by_side - 1) * lanes);
+  PowersOfVector one(reflection, codes, c);
+  PowersOfVector other(reflection, codes, c + (side_by_side - 1) * lanes);
   const float* values = tile.values + c;
   const std::size_t ahead = tile.ahead * tile.stride;
   for (std::size_t row = 0; row < tile.rows; ++row, values += tile.stride) {
@@ -123,8 +123,8 @@ HWY_INLINE void add_powers_of_vectors(const RowTile& tile, std::size_t c, const 
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Eight columns of eight rows. Interleaving rows k and k + 4 turns the six bits of a place (row, column) round by one;
-// three times it is a transposition.
+// Transposes eight columns of eight rows. Interleaving rows k and k + 4 rotates the six bits of an entry's (row,
+// column) index by one; doing so three times swaps row and column.
 HWY_INLINE void transpose_square(const std::uint16_t* square, std::uint16_t* const* column, std::size_t at) {
   const hn::FixedTag<std::uint16_t, 8> u;
   auto r0 = hn::LoadU(u, square);
@@ -174,13 +174,13 @@ HWY_INLINE void transpose(const std::uint16_t* coded, std::size_t rows, std::uin
 }
 
 template <bool with_codes>
-HWY_INLINE void add_powers(const RowTile& tile, const double* reflected, const TileRotation& rotation,
+HWY_INLINE void add_powers(const RowTile& tile, const double* reflected, const TileReflection& reflection,
                            const TileCodes& codes, TilePowerSums& sums) {
   constexpr std::size_t at_once = 64;
   constexpr std::size_t in_cache_line = 32;
   HWY_ALIGN std::uint16_t coded[at_once * tile_width];
   for (std::size_t row = 0; row < tile.rows; row += at_once) {
-    // Codes go to as many places as there are columns: where the next ones go is asked for now.
+    // Prefetches the memory for the next codes, which lies in as many places as there are columns.
     for (std::size_t c = 0; with_codes && c < tile_width; ++c) {
       for (std::size_t i = 0; i < at_once; i += in_cache_line) {
         hwy::Prefetch(codes.column[c] + row + tile.ahead + i);
@@ -188,22 +188,22 @@ HWY_INLINE void add_powers(const RowTile& tile, const double* reflected, const T
     }
     const RowTile part{tile.values + row * tile.stride, tile.stride, HWY_MIN(at_once, tile.rows - row), tile.ahead};
     for (std::size_t c = 0; c < tile_width; c += side_by_side * hn::Lanes(Doubles())) {
-      add_powers_of_vectors<with_codes>(part, c, reflected + row, rotation, codes, sums, coded);
+      add_powers_of_vectors<with_codes>(part, c, reflected + row, reflection, codes, sums, coded);
     }
     if (with_codes) transpose(coded, part.rows, codes.column.data(), row);
   }
 }
 
-void add_power_sums(const RowTile& tile, const double* reflected, const TileRotation& rotation, const TileCodes& codes,
-                    TilePowerSums& sums) {
+void add_power_sums(const RowTile& tile, const double* reflected, const TileReflection& reflection,
+                    const TileCodes& codes, TilePowerSums& sums) {
   if (codes.wanted) {
-    add_powers<true>(tile, reflected, rotation, codes, sums);
+    add_powers<true>(tile, reflected, reflection, codes, sums);
   } else {
-    add_powers<false>(tile, reflected, rotation, codes, sums);
+    add_powers<false>(tile, reflected, reflection, codes, sums);
   }
 }
 
-// `count` rows at once, so that an axis is loaded once for all of them.
+// Projects `count` rows at once, so that a and b are loaded once for all of them.
 template <std::size_t count>
 HWY_INLINE void project(const float* rows, std::size_t width, const RowProjections& to, std::size_t row) {
   const Doubles d;
@@ -258,9 +258,9 @@ void add_line_sums(const RowTile& tile, const double* t, const TileValues& shift
   HWY_DYNAMIC_DISPATCH(add_line_sums)(tile, t, shift, sums);
 }
 
-void add_power_sums(const RowTile& tile, const double* reflected, const TileRotation& rotation, const TileCodes& codes,
-                    TilePowerSums& sums) {
-  HWY_DYNAMIC_DISPATCH(add_power_sums)(tile, reflected, rotation, codes, sums);
+void add_power_sums(const RowTile& tile, const double* reflected, const TileReflection& reflection,
+                    const TileCodes& codes, TilePowerSums& sums) {
+  HWY_DYNAMIC_DISPATCH(add_power_sums)(tile, reflected, reflection, codes, sums);
 }
 
 void project_rows(const float* rows, std::size_t count, std::size_t width, const RowProjections& projections) {

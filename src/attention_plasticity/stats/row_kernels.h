@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
-// Sums over float rows, compiled for several SIMD targets and dispatched at run time. What they are judged by in the
-// tests is the plain code of LineMoments, Householder and sample_shape.
+// Sums over float rows, compiled for several instruction sets and dispatched at run time. Tests compare them with plain
+// loops.
 
 namespace attention_plasticity {
 
-/// Components that a kernel takes at once: a cache line of floats.
+/// Components of a tile: a cache line of floats.
 inline constexpr std::size_t tile_width = 16;
 
 using TileValues = std::array<double, tile_width>;
@@ -19,7 +19,7 @@ struct RowTile {
   const float* values;
   std::size_t stride;
   std::size_t rows;
-  /// Rows from a row to the one that is asked for from memory meanwhile; 0 where nothing follows.
+  /// Prefetch distance in rows; 0: none.
   std::size_t ahead = 0;
 };
 
@@ -30,12 +30,12 @@ struct TileLineSums {
   TileValues tx{};
 };
 
-/// Adds the rows of the tile; t has one entry for each.
+/// Adds the rows of the tile. t has one entry for each row.
 void add_line_sums(const RowTile& tile, const double* t, const TileValues& shift, TileLineSums& sums);
 
-/// How a component of a rotated row follows from the row: x - shift - reflected * along, `reflected` being one number
+/// How a component of a reflected row follows from the row: x - shift - reflected * along, `reflected` being one number
 /// for each row.
-struct TileRotation {
+struct TileReflection {
   TileValues along{};
   TileValues shift{};
 };
@@ -45,8 +45,8 @@ struct TilePowerSums {
   std::array<TileValues, 4> power{};
 };
 
-/// Where the rotated values y of a tile are kept as codes: those of component c at column[c], row after row. A code is
-/// y * codes_per_unit + 32768, cut to a whole number and to the ends of its type, so that codes are in the order of
+/// Where the reflected values y of a tile are kept as codes: those of component c at column[c], row after row. A code
+/// is y * codes_per_unit + 32768, cut to a whole number and to the ends of its type, so that codes are in the order of
 /// y * codes_per_unit.
 struct TileCodes {
   bool wanted = true;  ///< false: no code is written
@@ -54,9 +54,9 @@ struct TileCodes {
   std::array<std::uint16_t*, tile_width> column{};
 };
 
-/// Adds the rows of the tile, rotated, and writes their codes; `reflected` has one entry for each row.
-void add_power_sums(const RowTile& tile, const double* reflected, const TileRotation& rotation, const TileCodes& codes,
-                    TilePowerSums& sums);
+/// Adds the rows of the tile, reflected, and writes their codes; `reflected` has one entry for each row.
+void add_power_sums(const RowTile& tile, const double* reflected, const TileReflection& reflection,
+                    const TileCodes& codes, TilePowerSums& sums);
 
 /// Two vectors that rows are projected on, and where their products with the rows go.
 struct RowProjections {

@@ -32,7 +32,7 @@ TileValues random_tile(std::size_t seed) {
   return tile;
 }
 
-// Sums of n terms of order 1.
+// The tolerance of sums of n terms of order 1.
 double tolerance(std::size_t n) { return 1e-14 * static_cast<double>(n + 1); }
 
 TEST(RowKernels, SumLinesAsPlainLoopDoes) {
@@ -45,7 +45,7 @@ TEST(RowKernels, SumLinesAsPlainLoopDoes) {
     for_every_target([&](const char* target) {
       SCOPED_TRACE(target);
       TileLineSums sums;
-      sums.x.fill(0.5);  // sums are added to
+      sums.x.fill(0.5);  // kernels add to sums
       add_line_sums({values.data(), stride, rows}, t.data(), shift, sums);
       for (std::size_t c = 0; c < tile_width; ++c) {
         double x = 0.5, xx = 0, tx = 0;
@@ -63,29 +63,29 @@ TEST(RowKernels, SumLinesAsPlainLoopDoes) {
   }
 }
 
-TEST(RowKernels, SumPowersOfRotatedRowsAndCodeThemAsPlainLoopDoes) {
+TEST(RowKernels, SumPowersOfReflectedRowsAndCodeThemAsPlainLoopDoes) {
   for (std::size_t rows = 0; rows <= 200; rows += rows < 20 ? 1 : 9) {
     SCOPED_TRACE(rows);
     const std::size_t stride = tile_width + rows % 5;
     const std::vector<float> values = random_floats(rows * stride + tile_width);
     const std::vector<double> reflected = random_doubles(rows);
-    const TileRotation rotation{random_tile(1), random_tile(2)};
+    const TileReflection reflection{random_tile(1), random_tile(2)};
     for_every_target([&](const char* target) {
       SCOPED_TRACE(target);
       TilePowerSums sums;
       std::vector<std::uint16_t> columns(tile_width * (rows + 3), 77);
       TileCodes codes;
       for (std::size_t c = 0; c < tile_width; ++c) {
-        codes.codes_per_unit[c] = c == 5 ? 1e12 : 1000.0 * static_cast<double>(c + 1);  // some beyond the ends
+        codes.codes_per_unit[c] = c == 5 ? 1e12 : 1000.0 * static_cast<double>(c + 1);  // some codes are clamped
         if (c % 3 == 0) codes.codes_per_unit[c] *= -1;
         codes.column[c] = columns.data() + c * (rows + 3);
       }
-      add_power_sums({values.data(), stride, rows}, reflected.data(), rotation, codes, sums);
+      add_power_sums({values.data(), stride, rows}, reflected.data(), reflection, codes, sums);
       for (std::size_t c = 0; c < tile_width; ++c) {
         std::array<double, 4> power{};
         for (std::size_t r = 0; r < rows; ++r) {
           const double y =
-              static_cast<double>(values[r * stride + c]) - rotation.shift[c] - reflected[r] * rotation.along[c];
+              static_cast<double>(values[r * stride + c]) - reflection.shift[c] - reflected[r] * reflection.along[c];
           for (int k = 0; k < 4; ++k) power[static_cast<std::size_t>(k)] += std::pow(y, k + 1);
           EXPECT_NEAR(codes.column[c][r], std::clamp(y * codes.codes_per_unit[c] + 32768.0, 0.0, 65535.0), 1.001);
         }
@@ -100,17 +100,17 @@ TEST(RowKernels, SumPowersWithoutCodes) {
   constexpr std::size_t rows = 100;
   const std::vector<float> values = random_floats(rows * tile_width);
   const std::vector<double> reflected = random_doubles(rows);
-  const TileRotation rotation{random_tile(1), random_tile(2)};
+  const TileReflection reflection{random_tile(1), random_tile(2)};
   for_every_target([&](const char* target) {
     SCOPED_TRACE(target);
     TilePowerSums with_codes, without;
     std::vector<std::uint16_t> column(rows);
     TileCodes codes;
     codes.column.fill(column.data());
-    add_power_sums({values.data(), tile_width, rows}, reflected.data(), rotation, codes, with_codes);
+    add_power_sums({values.data(), tile_width, rows}, reflected.data(), reflection, codes, with_codes);
     codes = {};
     codes.wanted = false;
-    add_power_sums({values.data(), tile_width, rows}, reflected.data(), rotation, codes, without);
+    add_power_sums({values.data(), tile_width, rows}, reflected.data(), reflection, codes, without);
     EXPECT_EQ(without.power, with_codes.power);
   });
 }

@@ -9,21 +9,21 @@
 
 namespace attention_plasticity {
 
-/// Float rows, one after the other, cut into what kernels take: some rows at a time, tile_width components at a time.
+/// Cuts consecutive float rows into tiles for the kernels: `block` rows of tile_width components.
 class RowTiles {
  public:
-  /// Rows that stay in the first cache while their tiles are visited.
+  /// Rows of a block. They fit into the first-level cache while their tiles are visited.
   static constexpr std::size_t block = 64;
 
   RowTiles(std::span<const float> rows, std::size_t width) : rows_(rows), width_(width) {}
 
   std::size_t rows() const { return rows_.size() / width_; }
-  /// Of a row; the last one may reach beyond its end.
+  /// Tiles of a row. The last one may reach beyond the width.
   std::size_t tiles() const { return (width_ + tile_width - 1) / tile_width; }
   std::size_t rows_from(std::size_t row) const { return std::min(block, rows() - row); }
 
-  /// The rows row..row + rows_from(row) - 1 of the components from tile * tile_width on. Components beyond the width
-  /// are 0. Good until the next call.
+  /// Rows row..row + rows_from(row) - 1 and components tile * tile_width..(tile + 1) * tile_width - 1. Components
+  /// beyond the width are 0. Valid until the next call.
   RowTile tile(std::size_t row, std::size_t tile) {
     const std::size_t first = tile * tile_width;
     const float* values = rows_.data() + row * width_ + first;
@@ -36,7 +36,7 @@ class RowTiles {
     return {padded_.data(), tile_width, rows_from(row)};
   }
 
-  /// The tile's part of one entry for each component; 0 beyond the width.
+  /// The tile's part of `values`, which has one entry for each component. 0 beyond the width.
   TileValues part(std::span<const double> values, std::size_t tile) const {
     TileValues part{};
     const std::size_t first = tile * tile_width;

@@ -8,7 +8,7 @@
 namespace attention_plasticity {
 namespace {
 
-// From mean powers about the mean of at least 3 values.
+// G1 and G2 of at least 3 values from their mean powers about the mean.
 Shape corrected(std::size_t count, double m2, double m3, double m4) {
   const auto n = static_cast<double>(count);
   const double g1 = m3 / (m2 * std::sqrt(m2));
@@ -19,38 +19,6 @@ Shape corrected(std::size_t count, double m2, double m3, double m4) {
 }
 
 }  // namespace
-
-Shape sample_shape(std::span<const double> x) {
-  if (x.size() < 3) return {0.0, 0.0};
-  // The mean of equal values may round away from them: spread is judged by the values themselves.
-  const auto [least, greatest] = std::minmax_element(x.begin(), x.end());
-  if (*least == *greatest) return {0.0, 0.0};
-  const auto n = static_cast<double>(x.size());
-
-  // Two centres, for a mean rounded to a double may lie a whole deviation off: SampleShape.KeepsItsDigitsFarFromZero
-  // fails with one. In units of the range no power of a deviation underflows or overflows.
-  const double origin = *least / 2.0 + *greatest / 2.0;
-  const double range = *greatest - *least;
-  double mean = 0.0;
-  for (const double value : x) mean += (value - origin) / range;
-  mean /= n;
-
-  double m2 = 0.0;
-  double m3 = 0.0;
-  double m4 = 0.0;
-  for (const double value : x) {
-    const double deviation = (value - origin) / range - mean;
-    const double square = deviation * deviation;
-    m2 += square;
-    m3 += square * deviation;
-    m4 += square * square;
-  }
-  m2 /= n;
-  m3 /= n;
-  m4 /= n;
-
-  return corrected(x.size(), m2, m3, m4);
-}
 
 double PowerSums::squares() const { return std::max(0.0, second - first * mean()); }
 

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "attention_plasticity/stats/shape_testing.h"
+
 namespace attention_plasticity {
 namespace {
 
@@ -21,7 +23,7 @@ void expect_relative(double value, double expected, double tolerance) {
   EXPECT_NEAR(value, expected, tolerance * std::abs(expected));
 }
 
-TEST(SampleShape, AgreesWithSciPy) {
+TEST(Shape, AgreesWithSciPy) {
   const auto cases = golden_cases();
   ASSERT_EQ(cases.size(), 6U);
   for (const auto& golden : cases) {
@@ -33,22 +35,22 @@ TEST(SampleShape, AgreesWithSciPy) {
   }
 }
 
-TEST(SampleShape, OfThreeValuesHasItsKurtosisUncorrected) {
+TEST(Shape, OfThreeValuesHasItsKurtosisUncorrected) {
   // About the mean 1: -1, -1, 2, so that m2 = 2, m3 = 2, m4 = 6.
   const Shape shape = sample_shape(std::vector<double>{0.0, 0.0, 3.0});
   expect_relative(shape.skewness, std::sqrt(3.0), 1e-15);
   EXPECT_DOUBLE_EQ(shape.excess_kurtosis, -1.5);
 }
 
-TEST(SampleShape, OfFourValuesIsCorrected) {
+TEST(Shape, OfFourValuesIsCorrected) {
   // About the mean 1: -1, -1, -1, 3, so that m2 = 3, m3 = 6, m4 = 21, g2 = -2/3, G2 = (5 g2 + 6) 3/2 = 4.
   const Shape shape = sample_shape(std::vector<double>{0.0, 0.0, 0.0, 4.0});
   expect_relative(shape.skewness, 2.0, 1e-15);
   expect_relative(shape.excess_kurtosis, 4.0, 1e-15);
 }
 
-TEST(SampleShape, IsZeroWithoutSpreadOrWithFewerThanThreeValues) {
-  // Three, six and seven times 0.1 do not sum to a multiple of it.
+TEST(Shape, IsZeroWithoutSpreadOrWithFewerThanThreeValues) {
+  // Three, six or seven values of 0.1 have a rounded sum.
   for (const std::size_t n : {0U, 1U, 2U, 3U, 6U, 7U, 1000U}) {
     const Shape shape = sample_shape(std::vector<double>(n, 0.1));
     EXPECT_EQ(shape.skewness, 0.0) << n;
@@ -59,41 +61,13 @@ TEST(SampleShape, IsZeroWithoutSpreadOrWithFewerThanThreeValues) {
   EXPECT_EQ(two.excess_kurtosis, 0.0);
 }
 
-TEST(SampleShape, CountsTheLeastSpreadAsSpread) {
-  const double next = std::nextafter(1.0, 2.0);
-  EXPECT_NEAR(sample_shape(std::vector<double>{1.0, 1.0, 1.0, next}).skewness, 2.0, 1e-12);
-}
-
-TEST(SampleShape, TakesValuesOfAnyMagnitude) {
-  for (const double unit : {1e-300, 1e-160, 1e160, 1e300}) {
-    const Shape shape = sample_shape(std::vector<double>{0.0, 0.0, 0.0, 4.0 * unit});
-    EXPECT_NEAR(shape.skewness, 2.0, 1e-14) << unit;
-    EXPECT_NEAR(shape.excess_kurtosis, 4.0, 1e-14) << unit;
-  }
-}
-
-TEST(SampleShape, KeepsItsDigitsFarFromZero) {
-  // A two-valued sample has closed forms, and on a grid of 2^-10 an offset of 2^40 rounds nothing.
-  constexpr std::size_t n = 100000;
-  constexpr double share = 0.01;
-  std::vector<double> x(n, 0x1p40);
-  for (std::size_t i = 0; i < n; i += 100) x[i] += 0x1p-10;
-  const Shape shape = sample_shape(x);
-  const double g1 = (1.0 - 2.0 * share) / std::sqrt(share * (1.0 - share));
-  const double g2 = 1.0 / (share * (1.0 - share)) - 6.0;
-  constexpr double count = n;
-  expect_relative(shape.skewness, g1 * std::sqrt(count * (count - 1.0)) / (count - 2.0), 1e-9);
-  expect_relative(shape.excess_kurtosis, ((count + 1.0) * g2 + 6.0) * (count - 1.0) / ((count - 2.0) * (count - 3.0)),
-                  1e-9);
-}
-
 std::vector<double> sample(const std::vector<std::int16_t>& numbers) {
   std::vector<double> x(numbers.begin(), numbers.end());
   x.insert(x.end(), {-1.5, 0.25, 4.0, 7.0});
   return x;
 }
 
-RC_GTEST_PROP(SampleShape, DoesNotChangeWithShiftAndScale, (const std::vector<std::int16_t>& numbers)) {
+RC_GTEST_PROP(Shape, DoesNotChangeWithShiftAndScale, (const std::vector<std::int16_t>& numbers)) {
   const auto x = sample(numbers);
   auto moved = x;
   for (double& value : moved) value = 3.0 * value + 100.0;
@@ -103,7 +77,7 @@ RC_GTEST_PROP(SampleShape, DoesNotChangeWithShiftAndScale, (const std::vector<st
   RC_ASSERT(std::abs(a.excess_kurtosis - b.excess_kurtosis) <= 1e-10 * (1.0 + std::abs(a.excess_kurtosis)));
 }
 
-RC_GTEST_PROP(SampleShape, MirrorsItsSkewness, (const std::vector<std::int16_t>& numbers)) {
+RC_GTEST_PROP(Shape, MirrorsItsSkewness, (const std::vector<std::int16_t>& numbers)) {
   const auto x = sample(numbers);
   auto mirrored = x;
   for (double& value : mirrored) value = -value;

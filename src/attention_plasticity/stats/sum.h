@@ -5,7 +5,8 @@
 
 namespace attention_plasticity {
 
-/// The sum of term(0), ..., term(n - 1), as eight sums side by side: one alone waits for each of its additions.
+/// The sum of term(0), ..., term(n - 1). It is computed as eight sums side by side, because one sum alone waits for
+/// each of its additions.
 template <class Term>
 double sum_terms(std::size_t n, const Term& term) {
   constexpr std::size_t width = 8;

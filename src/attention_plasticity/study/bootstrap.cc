@@ -16,13 +16,14 @@ BootstrapInterval percentiles(std::vector<double> statistics, double confidence)
   return {quantile(statistics, (1 - confidence) / 2), quantile(statistics, (1 + confidence) / 2)};
 }
 
-// The values of one variable by their dense rank: within a resample, ranks follow from counts, without a sort.
+// The ranks of one variable within resamples. Values are kept as dense ranks, so that counting gives the ranks of a
+// resample without a sort.
 class ResampledRanks {
  public:
   explicit ResampledRanks(std::span<const double> values)
       : dense_(dense_ranks(values)), count_(values.size()), deviation_(values.size()) {}
 
-  /// Takes the resample `drawn`, whose ranks then are known as their deviations from (n + 1) / 2.
+  /// Computes the ranks within the resample `drawn`, as deviations from their mean (n + 1) / 2.
   void take(std::span<const std::size_t> drawn) {
     std::ranges::fill(count_, 0);
     for (const std::size_t i : drawn) ++count_[dense_[i]];

@@ -34,7 +34,7 @@ BootstrapInterval percentiles(Values values, double confidence) {
   return {quantile(values, (1 - confidence) / 2), quantile(values, (1 + confidence) / 2)};
 }
 
-// The definition: rank every resample by itself.
+// The definition: every resample is ranked by itself.
 BootstrapInterval naive_spearman(const Values& x, const Values& y, const BootstrapOptions& options) {
   NumpyGenerator generator(options.seed);
   Values values;
@@ -65,7 +65,7 @@ Values sample(std::size_t n, std::uint64_t seed, bool tied) {
   return values;
 }
 
-RC_GTEST_PROP(Bootstrap, OfSpearmanIsThatOfResamplesRankedByThemselves, (std::uint64_t seed, bool tied)) {
+RC_GTEST_PROP(Bootstrap, SpearmanIntervalEqualsTheNaiveOne, (std::uint64_t seed, bool tied)) {
   const auto n = *rc::gen::inRange<std::size_t>(2, 40);
   const Values x = sample(n, seed, tied);
   const Values y = sample(n, seed ^ 1U, tied);
@@ -80,7 +80,7 @@ RC_GTEST_PROP(Bootstrap, OfSpearmanIsThatOfResamplesRankedByThemselves, (std::ui
   RC_ASSERT(fast.high == naive.high);
 }
 
-RC_GTEST_PROP(Bootstrap, OfRocAreaIsThatOfResamplesRankedByThemselves, (std::uint64_t seed, bool tied)) {
+RC_GTEST_PROP(Bootstrap, RocAreaIntervalEqualsTheNaiveOne, (std::uint64_t seed, bool tied)) {
   const Values positives = sample(*rc::gen::inRange<std::size_t>(1, 20), seed, tied);
   const Values negatives = sample(*rc::gen::inRange<std::size_t>(1, 20), seed ^ 1U, tied);
   const BootstrapOptions options{seed, 50, 0.9};
@@ -91,7 +91,7 @@ RC_GTEST_PROP(Bootstrap, OfRocAreaIsThatOfResamplesRankedByThemselves, (std::uin
 }
 
 TEST(Bootstrap, CoversTheTruthAboutAsOftenAsItSays) {
-  // Independent x and y: the true correlation is 0. Of 400 intervals at 90 %, 360 ± 6 should hold it; percentile
+  // x and y are independent: the true correlation is 0. It should lie in 360 ± 6 of 400 intervals at 90 %; percentile
   // intervals of 40 pairs fall a little short.
   int covered = 0;
   for (std::uint64_t i = 0; i < 400; ++i) {
@@ -109,7 +109,7 @@ TEST(Bootstrap, WithoutResamplesHasNoInterval) {
 }
 
 TEST(Bootstrap, LeavesOutResamplesWithoutSpread) {
-  // Of two pairs half of the resamples have no spread; the others agree perfectly.
+  // Half of the resamples of two pairs have no spread; the others have a correlation of 1.
   const BootstrapInterval interval = bootstrap_spearman(Values{1, 2}, Values{5, 9}, {});
   EXPECT_EQ(interval.low, 1.0);
   EXPECT_EQ(interval.high, 1.0);

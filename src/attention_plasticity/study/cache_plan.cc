@@ -12,19 +12,20 @@
 namespace attention_plasticity {
 namespace {
 
-// Bounds the memory that one odd index would take; no model comes near.
+// Bounds the memory that one wrong index would take; no model has so many heads.
 constexpr std::int64_t most_query_heads = 1'000'000;
 
-// Query heads of a KV head.
+// The number of query heads that read one KV head.
 int group_size(const RunDescription& model, const std::string& file) {
   if (model.num_k_heads > 0 && model.num_q_heads > 0 && model.num_q_heads % model.num_k_heads == 0) {
     return model.num_q_heads / model.num_k_heads;
   }
   throw Error(ErrorKind::input,
-              fmt::format("{} query heads are no multiple of {} KV heads", model.num_q_heads, model.num_k_heads), file);
+              fmt::format("{} query heads are not a multiple of {} KV heads", model.num_q_heads, model.num_k_heads),
+              file);
 }
 
-// The scores of all query heads of a grid, group after group: NaN where there is none.
+// The scores of all query heads, layer by layer and group by group; NaN for a head without a score.
 std::vector<double> score_grid(const RunDescription& model, std::span<const QueryHeadScore> scores,
                                const std::string& file) {
   if (std::int64_t{model.num_layers} * model.num_q_heads > most_query_heads) {
@@ -47,7 +48,7 @@ std::vector<double> score_grid(const RunDescription& model, std::span<const Quer
   return grid;
 }
 
-// NaN when one of them is: a head that was not measured may be the one that needs its cache.
+// NaN when one of the scores is NaN: the head that was not measured may be the one that needs its cache.
 double group_score(std::span<const double> scores, GroupScore group) {
   double sum = 0;
   double largest = scores.front();
@@ -84,7 +85,7 @@ void keep_share(CachePlan& plan, double share) {
   }
   // Stable: equal scores stay in the order of layers and heads.
   std::ranges::stable_sort(scored, std::greater(), [](const PlannedHead* head) { return head->score; });
-  // A share is a decimal fraction: 0.285 of 100 is a half, though the product of the doubles falls short of it.
+  // Users write shares as decimals. 0.285 of 100 heads is 28.5, which rounds up, but the product of doubles is smaller.
   const auto kept = static_cast<std::size_t>(std::floor(share * static_cast<double>(scored.size()) + 0.5 + 1e-9));
   for (std::size_t i = kept; i < scored.size(); ++i) scored[i]->kind = CacheKind::window;
 }
@@ -92,29 +93,30 @@ void keep_share(CachePlan& plan, double share) {
 RunDescription model_of(const HeadMetrics& metrics) {
   RunDescription model;
   model.num_k_heads = 1;
-  for (const MeasuredHead& head : metrics.heads()) {
+  for (const HeadId& head : metrics.heads()) {
     model.num_layers = std::max(model.num_layers, head.layer + 1);
     model.num_q_heads = std::max(model.num_q_heads, head.q_head + 1);
     model.num_k_heads = std::max(model.num_k_heads, head.k_head + 1);
   }
   if (model.num_q_heads % model.num_k_heads != 0) {
-    throw Error(ErrorKind::input,
-                fmt::format("holds a part of the heads, {} query heads and {} key heads of a layer, which is no whole "
-                            "group; the run.json of the run should stand beside it",
-                            model.num_q_heads, model.num_k_heads),
-                metrics.file());
+    throw Error(
+        ErrorKind::input,
+        fmt::format("holds only a part of the heads: {} query heads are not a multiple of {} key heads; put the "
+                    "run.json of the run beside it",
+                    model.num_q_heads, model.num_k_heads),
+        metrics.file());
   }
   return model;
 }
 
 void check_groups(const HeadMetrics& metrics, const RunDescription& model) {
   const int group = group_size(model, metrics.file());
-  for (const MeasuredHead& head : metrics.heads()) {
+  for (const HeadId& head : metrics.heads()) {
     if (head.q_head / group == head.k_head) continue;
     throw Error(
         ErrorKind::input,
-        fmt::format("layer {}: q_head {} reads k_head {}, and of {} query and {} key heads it should read {}; "
-                    "the run.json of the run should stand beside it",
+        fmt::format("layer {}: q_head {} reads k_head {}, but with {} query heads and {} key heads it should read {}; "
+                    "put the run.json of the run beside it",
                     head.layer, head.q_head, head.k_head, model.num_q_heads, model.num_k_heads, head.q_head / group),
         metrics.file());
   }
@@ -192,10 +194,10 @@ CachePlan plan_cache(const HeadMetrics& metrics, const std::optional<RunDescript
                      const CachePlanOptions& options) {
   check(options);
   if (options.column == "ap_exact" && !metrics.has("ap_exact")) {
-    throw Error(
-        ErrorKind::input,
-        "has no ap_exact, which needs the model's rotation when the dump is analysed; --column plans by another",
-        metrics.file());
+    throw Error(ErrorKind::input,
+                "has no ap_exact, which is measured only when the model's rotation is known; choose another column "
+                "with --column",
+                metrics.file());
   }
   const RunDescription model = run ? *run : model_of(metrics);
   check_groups(metrics, model);

@@ -9,42 +9,44 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/study/head_metrics.h"
-#include "attention_plasticity/study/run_description.h"
+#include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/run_description.h"
 
-// Which KV heads need their whole cache. A KV head all of whose query heads have a low position-exact plasticity
-// attends by position rather than by content, and can do with the first tokens (the sinks) and a window of the last.
+// A cache plan says which KV heads need their whole cache. When all query heads of a KV head have a low position-exact
+// plasticity, the head attends by position rather than by content. It then needs only the first tokens (the sinks) and
+// a window of the last tokens.
 
 namespace attention_plasticity {
 
 enum class CacheKind {
   full,     ///< keeps the whole context
   window,   ///< keeps sinks and a window
-  sliding,  ///< of a layer that slides by the model's own design; left as it is
+  sliding,  ///< keeps the sliding window that the model gives to the layer
 };
 
-/// How the scores of a KV head's query heads become its own.
+/// How the score of a KV head follows from the scores of its query heads.
 enum class GroupScore { max, mean };
 
+/// Exactly one of `keep` and `threshold` must be given.
 struct CachePlanOptions {
   std::string column = "ap_exact";
   GroupScore group = GroupScore::max;
-  std::optional<double> keep;       ///< share in [0, 1] of the scored KV heads that stay full; this one
-  std::optional<double> threshold;  ///< or this: full when the score is at least that
+  std::optional<double> keep;       ///< share in [0, 1] of the scored KV heads that stay full
+  std::optional<double> threshold;  ///< least score of a KV head that stays full
   std::int64_t window = 64;         ///< tokens, >= 1
   std::int64_t sinks = 4;           ///< tokens, >= 0
-  bool keep_missing = false;        ///< a KV head without a score stays full; otherwise it is an error
+  bool keep_missing = false;        ///< true: a KV head without a score stays full; false: it is an error
 };
 
 struct PlannedHead {
   CacheKind kind = CacheKind::full;
   double score = std::numeric_limits<double>::quiet_NaN();  ///< NaN: sliding, or not measured
-  std::int64_t window = 0;                                  ///< in tokens, of window and sliding heads; else 0
+  std::int64_t window = 0;                                  ///< tokens, for window and sliding heads; 0 for full ones
 };
 
 struct CachePlan {
   std::optional<std::string> model;
-  std::optional<std::string> column;  ///< none: not known where the scores came from
+  std::optional<std::string> column;  ///< none: the origin of the scores is unknown
   GroupScore group = GroupScore::max;
   std::optional<double> keep;
   std::optional<double> threshold;
@@ -53,7 +55,7 @@ struct CachePlan {
   int num_layers = 0;
   int num_q_heads = 0;
   int num_kv_heads = 0;
-  std::vector<PlannedHead> heads;  ///< layer by layer
+  std::vector<PlannedHead> heads;  ///< all KV heads, layer by layer
 
   const PlannedHead& head(int layer, int kv_head) const {
     return heads[static_cast<std::size_t>(layer) * static_cast<std::size_t>(num_kv_heads) +
@@ -68,22 +70,24 @@ struct QueryHeadScore {
   double score = 0;  ///< NaN counts as missing
 };
 
-/// Throws Error(usage) unless exactly one of keep and threshold is given and all is in range.
+/// Throws Error(usage) unless exactly one of keep and threshold is given and all options are in range.
 void check(const CachePlanOptions& options);
 
-/// The plan of a model whose query heads have these scores. With `keep`, floor(keep n + 1/2) of the n scored KV heads
-/// in layers that do not slide stay full, higher scores first, then lower layers and heads. Throws Error(input), naming
-/// `file`, for heads outside the model and, unless keep_missing, for query heads without a score.
+/// The plan for a model whose query heads have these scores. With `keep`, floor(keep n + 1/2) KV heads stay full, where
+/// n counts the scored KV heads in layers without a sliding window. Higher scores come first; ties go to lower layers,
+/// then to lower heads. Throws Error(input), naming `file`, for heads outside the model and, unless keep_missing, for
+/// query heads without a score.
 CachePlan plan_cache(const RunDescription& model, std::span<const QueryHeadScore> scores,
                      const CachePlanOptions& options, const std::string& file);
 
-/// The same from a run's metrics. Without a run.json the model is as large as the metrics tell (1 + largest index) and
-/// no layer slides.
+/// The same from a run's metrics. Without `run`, the size of the model is 1 + the largest index in the metrics, and no
+/// layer has a sliding window.
 CachePlan plan_cache(const HeadMetrics& metrics, const std::optional<RunDescription>& run,
                      const CachePlanOptions& options);
 
-/// The share of the cache that a plan saves at a context of `tokens` > 0: 1 - planned / now. Full heads hold all tokens
-/// T, sliding ones min(T, their window), and window ones, which now hold T, min(T, window + sinks).
+/// The share of the cache that a plan saves at a context of T = `tokens` > 0: 1 - planned / now, in [0, 1). Full heads
+/// hold T tokens and sliding heads hold min(T, their window), both now and as planned. Window heads hold T tokens now
+/// and min(T, window + sinks) as planned.
 double cache_saved(const CachePlan& plan, std::int64_t tokens);
 
 }  // namespace attention_plasticity

@@ -11,8 +11,8 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/study/cache_plan_text.h"
-#include "attention_plasticity/study/json_text.h"
 #include "attention_plasticity/study/published_scores.h"
 
 namespace attention_plasticity {
@@ -25,7 +25,7 @@ constexpr std::int64_t longest_window = 9'007'199'254'740'992;  // 2^53: what a 
   throw Error(ErrorKind::input, message, file);
 }
 
-std::optional<double> number_or_none(const StudyJson& object, const char* key, const std::string& place,
+std::optional<double> number_or_none(const nlohmann::json& object, const char* key, const std::string& place,
                                      const std::string& file) {
   const auto found = object.find(key);
   if (found != object.end() && found->is_null()) return std::nullopt;
@@ -33,14 +33,14 @@ std::optional<double> number_or_none(const StudyJson& object, const char* key, c
   return found->get<double>();
 }
 
-std::optional<std::string> text_or_none(const StudyJson& object, const char* key, const std::string& file) {
+std::optional<std::string> text_or_none(const nlohmann::json& object, const char* key, const std::string& file) {
   const auto found = object.find(key);
   if (found != object.end() && found->is_null()) return std::nullopt;
   if (found == object.end() || !found->is_string()) refuse(file, fmt::format("{} should be text or null", key));
   return found->get<std::string>();
 }
 
-std::size_t word(const StudyJson& object, const char* key, std::span<const std::string_view> words,
+std::size_t word(const nlohmann::json& object, const char* key, std::span<const std::string_view> words,
                  const std::string& place, const std::string& file) {
   const auto found = object.find(key);
   const auto at = found != object.end() && found->is_string()
@@ -50,16 +50,16 @@ std::size_t word(const StudyJson& object, const char* key, std::span<const std::
   return static_cast<std::size_t>(at - words.begin());
 }
 
-PlannedHead planned_head(const StudyJson& entry, const std::string& place, const std::string& file) {
+PlannedHead planned_head(const nlohmann::json& entry, const std::string& place, const std::string& file) {
   constexpr std::array<std::string_view, 3> kinds{"full", "window", "sliding"};
   PlannedHead head;
   head.kind = static_cast<CacheKind>(word(entry, "kind", kinds, place, file));
   head.score = number_or_none(entry, "score", place, file).value_or(std::nan(""));
-  if (head.kind != CacheKind::full) head.window = json_integer(entry, "window", 1, longest_window, place, file);
+  if (head.kind != CacheKind::full) head.window = whole_number_field(entry, "window", 1, longest_window, place, file);
   return head;
 }
 
-void read_heads(const StudyJson& json, CachePlan& plan, const std::string& file) {
+void read_heads(const nlohmann::json& json, CachePlan& plan, const std::string& file) {
   const auto entries = json.find("heads");
   const std::size_t expected = static_cast<std::size_t>(plan.num_layers) * static_cast<std::size_t>(plan.num_kv_heads);
   if (entries == json.end() || !entries->is_array() || entries->size() != expected) {
@@ -69,11 +69,11 @@ void read_heads(const StudyJson& json, CachePlan& plan, const std::string& file)
   std::vector<bool> seen(expected);
   plan.heads.resize(expected);
   for (std::size_t i = 0; i < expected; ++i) {
-    const StudyJson& entry = (*entries)[i];
+    const nlohmann::json& entry = (*entries)[i];
     const std::string place = fmt::format("heads[{}].", i);
     if (!entry.is_object()) refuse(file, fmt::format("heads[{}] should be an object", i));
-    const std::int64_t layer = json_integer(entry, "layer", 0, plan.num_layers - 1, place, file);
-    const std::int64_t kv_head = json_integer(entry, "kv_head", 0, plan.num_kv_heads - 1, place, file);
+    const std::int64_t layer = whole_number_field(entry, "layer", 0, plan.num_layers - 1, place, file);
+    const std::int64_t kv_head = whole_number_field(entry, "kv_head", 0, plan.num_kv_heads - 1, place, file);
     const auto at = static_cast<std::size_t>(layer * plan.num_kv_heads + kv_head);
     if (seen[at]) refuse(file, fmt::format("heads[{}]: layer {}, kv_head {} occurs twice", i, layer, kv_head));
     seen[at] = true;
@@ -84,7 +84,7 @@ void read_heads(const StudyJson& json, CachePlan& plan, const std::string& file)
 void check_divides(int num_q_heads, int num_kv_heads, const char* flag) {
   if (num_q_heads % num_kv_heads == 0) return;
   throw Error(ErrorKind::usage,
-              fmt::format("{}: the query heads should be a multiple of the KV heads: {} is none of {}", flag,
+              fmt::format("{}: the query heads should be a multiple of the KV heads: {} is not a multiple of {}", flag,
                           num_q_heads, num_kv_heads));
 }
 
@@ -93,22 +93,23 @@ void check_divides(int num_q_heads, int num_kv_heads, const char* flag) {
 PlanFormat cache_plan_format(std::string_view text, const std::string& file) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') {
-    return parse_json_object(text, file).contains("kind") ? PlanFormat::json : PlanFormat::scores;
+    return parse_json_object(text, {.file = file, .unique_keys = true}).contains("kind") ? PlanFormat::json
+                                                                                         : PlanFormat::scores;
   }
   if (is_score_matrix(text)) return PlanFormat::tsv;
-  refuse(file, "is no plan: neither a JSON object nor a matrix of numbers between tabs");
+  refuse(file, "is not a plan: it is neither a JSON object nor a matrix of numbers between tabs");
 }
 
 CachePlan parse_plan_json(std::string_view text, const std::string& file) {
   constexpr std::array<std::string_view, 2> groups{"max", "mean"};
   constexpr std::array<std::string_view, 1> kind{"attention-plasticity cache plan"};
-  const StudyJson json = parse_json_object(text, file);
+  const nlohmann::json json = parse_json_object(text, {.file = file, .unique_keys = true});
   word(json, "kind", kind, "", file);
-  if (json_integer(json, "schema", 1, most_heads, "", file) != 1) {
+  if (whole_number_field(json, "schema", 1, most_heads, "", file) != 1) {
     refuse(file, "is a plan of a later schema; this program reads schema 1");
   }
   const auto count = [&](const char* key, std::int64_t low, std::int64_t high) {
-    return json_integer(json, key, low, high, "", file);
+    return whole_number_field(json, key, low, high, "", file);
   };
   CachePlan plan;
   plan.model = text_or_none(json, "model", file);

@@ -5,7 +5,7 @@
 #include <rapidcheck/gtest.h>
 #include <cmath>
 
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -118,7 +118,7 @@ TEST(CachePlan, CutsALongListOfMissingHeads) {
       << message;
 }
 
-TEST(CachePlan, DoesNotMissHeadsOfSlidingLayers) {
+TEST(CachePlan, NeedsNoScoresInSlidingLayers) {
   RunDescription run = model();
   run.windows = {{0, 128}, {1, 128}};
   EXPECT_EQ(kinds(plan_cache(partial(), run, keeping(0.5))), "ssss");
@@ -132,16 +132,17 @@ TEST(CachePlan, RefusesMetricsOfAnotherModel) {
   run = model();
   run.num_k_heads = 4;
   EXPECT_TRUE(refusal([&] { plan_cache(metrics(), run, keeping(1)); })
-                  .starts_with("input: m.csv: layer 0: q_head 1 reads k_head 0, and of 4 query and 4 key heads it "
-                               "should read 1"));
+                  .starts_with("input: m.csv: layer 0: q_head 1 reads k_head 0, but with 4 query heads and 4 key heads "
+                               "it should read 1"));
   const HeadMetrics part(parse_csv("layer,q_head,k_head,ap_exact\n0,6,2,1\n", "m.csv"));
-  EXPECT_TRUE(refusal([&] {
-                plan_cache(part, {}, keeping(1));
-              }).starts_with("input: m.csv: holds a part of the heads, 7 query heads and 3 key heads"));
+  EXPECT_TRUE(
+      refusal([&] {
+        plan_cache(part, {}, keeping(1));
+      }).starts_with("input: m.csv: holds only a part of the heads: 7 query heads are not a multiple of 3 key"));
   run = model();
   run.num_q_heads = 0;
   EXPECT_EQ(refusal([&] { plan_cache(metrics(), run, keeping(1)); }),
-            "input: m.csv: 0 query heads are no multiple of 2 KV heads");
+            "input: m.csv: 0 query heads are not a multiple of 2 KV heads");
   const HeadMetrics huge(parse_csv("layer,q_head,k_head,ap_exact\n9999,9999,9999,1\n", "m.csv"));
   EXPECT_TRUE(refusal([&] { plan_cache(huge, {}, keeping(1)); }).ends_with("are more than any model has"));
 }
@@ -166,17 +167,17 @@ TEST(CachePlan, RefusesOptionsOutOfRange) {
 TEST(CachePlan, SaysWhatAMissingColumnNeeds) {
   const HeadMetrics without(parse_csv("layer,q_head,k_head,ap_overall\n0,0,0,1\n", "m.csv"));
   EXPECT_EQ(refusal([&] { plan_cache(without, {}, keeping(1)); }),
-            "input: m.csv: has no ap_exact, which needs the model's rotation when the dump is analysed; --column plans "
-            "by another");
+            "input: m.csv: has no ap_exact, which is measured only when the model's rotation is known; choose another "
+            "column with --column");
   CachePlanOptions options = keeping(1);
   options.column = "ap_overal";
   EXPECT_EQ(refusal([&] { plan_cache(without, {}, options); }),
             "usage: m.csv has no column 'ap_overal'; did you mean ap_overall?");
 }
 
-TEST(CachePlan, OfRealHeadsWindowsHalfOfThem) {
-  const CachePlan plan =
-      plan_cache(read_head_metrics(source / "tests/golden/minidoc-qwen3/exact/head_exact.csv"), {}, keeping(0.5));
+TEST(CachePlan, WindowsHalfOfTheHeadsOfARealModel) {
+  const CachePlan plan = plan_cache(
+      read_head_metrics(ResultFiles(source / "tests/golden/minidoc-qwen3/exact/head_exact.csv")), {}, keeping(0.5));
   EXPECT_EQ(plan.num_layers, 10);
   EXPECT_EQ(plan.num_q_heads, 6);
   EXPECT_EQ(plan.num_kv_heads, 2);
@@ -194,7 +195,7 @@ TEST(CachePlan, OfRealHeadsWindowsHalfOfThem) {
 TEST(CacheSaved, CountsTokensOfEachKind) {
   RunDescription run = model();
   run.windows[1] = 512;
-  // Of layer 0 one head keeps T and one 68 tokens; layer 1 keeps two windows of 512 as before.
+  // In layer 0 one head keeps T tokens and one keeps 68; layer 1 keeps two windows of 512 as before.
   const CachePlan plan = plan_cache(metrics(), run, keeping(0.5));
   EXPECT_DOUBLE_EQ(cache_saved(plan, 4096), 1 - (4096.0 + 68 + 2 * 512) / (2 * 4096.0 + 2 * 512));
   EXPECT_DOUBLE_EQ(cache_saved(plan, 100), 1 - (100.0 + 68 + 200) / 400);

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "attention_plasticity/study/json_text.h"
+#include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {
 namespace {
@@ -13,39 +13,31 @@ namespace {
 constexpr std::array kind_names{"full", "window", "sliding"};
 constexpr std::array group_names{"max", "mean"};
 
-template <typename T>
-StudyJson value_or_null(const std::optional<T>& value) {
-  return value ? StudyJson(*value) : StudyJson(nullptr);
-}
-
-std::string json_text(const StudyJson& json) { return json.dump(-1, ' ', false, StudyJson::error_handler_t::replace); }
-
-// One head a line: a plan of a thousand heads stays readable, and differences of two plans show by head.
+// One head per line: a plan of a thousand heads stays readable, and a diff of two plans shows the heads that differ.
 std::string plan_json(const CachePlan& plan) {
-  const StudyJson header{
-      {"schema", 1},
-      {"kind", "attention-plasticity cache plan"},
-      {"model", value_or_null(plan.model)},
-      {"column", value_or_null(plan.column)},
-      {"group", plan.column ? StudyJson(group_names[static_cast<std::size_t>(plan.group)]) : StudyJson(nullptr)},
-      {"keep", value_or_null(plan.keep)},
-      {"threshold", value_or_null(plan.threshold)},
-      {"window", plan.window},
-      {"sinks", plan.sinks},
-      {"num_layers", plan.num_layers},
-      {"num_q_heads", plan.num_q_heads},
-      {"num_kv_heads", plan.num_kv_heads}};
+  const Json header{{"schema", 1},
+                    {"kind", "attention-plasticity cache plan"},
+                    {"model", value_or_null(plan.model)},
+                    {"column", value_or_null(plan.column)},
+                    {"group", plan.column ? Json(group_names[static_cast<std::size_t>(plan.group)]) : Json(nullptr)},
+                    {"keep", value_or_null(plan.keep)},
+                    {"threshold", value_or_null(plan.threshold)},
+                    {"window", plan.window},
+                    {"sinks", plan.sinks},
+                    {"num_layers", plan.num_layers},
+                    {"num_q_heads", plan.num_q_heads},
+                    {"num_kv_heads", plan.num_kv_heads}};
   std::string text = "{\n";
   for (const auto& [key, value] : header.items()) text += fmt::format("  \"{}\": {},\n", key, json_text(value));
   text += "  \"heads\": [";
   for (int layer = 0; layer < plan.num_layers; ++layer) {
     for (int kv_head = 0; kv_head < plan.num_kv_heads; ++kv_head) {
       const PlannedHead& head = plan.head(layer, kv_head);
-      const StudyJson entry{{"layer", layer},
-                            {"kv_head", kv_head},
-                            {"kind", kind_names[static_cast<std::size_t>(head.kind)]},
-                            {"score", std::isnan(head.score) ? StudyJson(nullptr) : StudyJson(head.score)},
-                            {"window", head.kind == CacheKind::full ? StudyJson(nullptr) : StudyJson(head.window)}};
+      const Json entry{{"layer", layer},
+                       {"kv_head", kv_head},
+                       {"kind", kind_names[static_cast<std::size_t>(head.kind)]},
+                       {"score", head.score},
+                       {"window", head.kind == CacheKind::full ? Json(nullptr) : Json(head.window)}};
       text += fmt::format("{}\n    {}", layer + kv_head == 0 ? "" : ",", json_text(entry));
     }
   }

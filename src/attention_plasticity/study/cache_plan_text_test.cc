@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -54,7 +54,7 @@ TEST(CachePlanText, TsvIsAMatrixOfLayersByKvHeads) {
   EXPECT_EQ(cache_plan_text(small(), PlanFormat::tsv), "1\t0\n1\t1\n");
 }
 
-TEST(CachePlanText, ScoresAreOfEveryQueryHead) {
+TEST(CachePlanText, ScoresHoldEveryQueryHead) {
   EXPECT_EQ(cache_plan_text(small(), PlanFormat::scores), R"({
   "0-0": [0.30000000000000004],
   "0-1": [0.30000000000000004],
@@ -74,11 +74,11 @@ TEST(CachePlanText, IsRecognisedByContent) {
   EXPECT_EQ(cache_plan_format(cache_plan_text(small(), PlanFormat::scores), "p"), PlanFormat::scores);
   for (const char* text : {"", "layer,q_head\n0,0\n", "full\twindow\n"}) {
     EXPECT_EQ(refusal([&] { cache_plan_format(text, "p"); }),
-              "input: p: is no plan: neither a JSON object nor a matrix of numbers between tabs");
+              "input: p: is not a plan: it is neither a JSON object nor a matrix of numbers between tabs");
   }
 }
 
-TEST(CachePlanText, TsvOfDuoAttentionIsFullFromOneHalf) {
+TEST(CachePlanText, HeadsInTsvAreFullFromOneHalf) {
   const CachePlan plan = parse_plan_tsv("4.9e-01\t5.0e-01\n9.9e-01\t0\n", "p", 6, {});
   EXPECT_EQ(cache_plan_text(plan, PlanFormat::tsv), "0\t1\n1\t0\n");
   EXPECT_EQ(plan.num_q_heads, 6);
@@ -190,7 +190,7 @@ RC_GTEST_PROP(CachePlanText, KindsComeBackFromTsv, ()) {
   const CachePlan back = parse_plan_tsv(text, "p", random.plan.num_q_heads, random.options);
   RC_ASSERT(windowed(back) == windowed(random.plan));
   RC_ASSERT(cache_plan_text(back, PlanFormat::tsv) == text);
-  // And on through JSON.
+  // The kinds survive JSON as well.
   const CachePlan again = parse_plan_json(cache_plan_text(back, PlanFormat::json), "p");
   RC_ASSERT(cache_plan_text(again, PlanFormat::tsv) == text);
   RC_ASSERT(again.num_q_heads == random.plan.num_q_heads);
@@ -204,8 +204,8 @@ RC_GTEST_PROP(CachePlanText, KindsComeBackFromScores, ()) {
   RC_ASSERT(back.num_layers == random.plan.num_layers && back.num_q_heads == random.plan.num_q_heads);
 }
 
-// Sliding and unmeasured heads are 1.0 among the scores, so that a threshold keeps them.
-RC_GTEST_PROP(CachePlanText, KindsComeBackFromScoresByThresholdWithSlidingLayersToo, ()) {
+// Sliding and unmeasured heads have a score of 1.0, so that a threshold keeps them full.
+RC_GTEST_PROP(CachePlanText, KindsComeBackFromScoresByThresholdEvenWithSlidingLayers, ()) {
   RandomPlan random = random_plan(true);
   RC_PRE(random.options.threshold.has_value());
   const std::string text = cache_plan_text(random.plan, PlanFormat::scores);

@@ -11,7 +11,7 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
-#include "attention_plasticity/study/csv_table.h"
+#include "attention_plasticity/results/csv_table.h"
 #include "attention_plasticity/study/published_scores.h"
 
 namespace attention_plasticity {
@@ -39,7 +39,7 @@ IdColumns find_ids(const CsvTable& table) {
               table.file);
 }
 
-// None when a field is no number.
+// None, with a note in `labels`, when a field is not a number.
 std::optional<std::vector<double>> label_values(const CsvTable& table, std::span<const std::size_t> rows,
                                                 std::size_t column, HeadLabels& labels) {
   std::vector<double> values;
@@ -108,7 +108,7 @@ HeadLabels labels_of_object(std::string_view text, const std::string& file) {
 
 }  // namespace
 
-std::optional<std::size_t> HeadLabels::find(const MeasuredHead& head) const {
+std::optional<std::size_t> HeadLabels::find(const HeadId& head) const {
   const LabelledHead key{head.layer, of_kv_heads ? head.k_head : head.q_head};
   const auto found = std::ranges::lower_bound(heads, key);
   if (found == heads.end() || *found != key) return std::nullopt;

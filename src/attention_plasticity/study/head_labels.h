@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/study/head_metrics.h"
+#include "attention_plasticity/results/head_metrics.h"
 
 namespace attention_plasticity {
 
-/// A layer and a head of it, a query head or a KV head as HeadLabels says.
+/// A head of a layer: a KV head when HeadLabels::of_kv_heads is true, otherwise a query head.
 struct LabelledHead {
   int layer = 0;
   int head = 0;
@@ -19,32 +19,32 @@ struct LabelledHead {
   auto operator<=>(const LabelledHead&) const = default;
 };
 
-/// A number for each head.
+/// One label: a number for each head.
 struct HeadLabel {
   std::string name;
   std::vector<double> values;  ///< by head; NaN where unknown
 };
 
-/// What is known of heads from elsewhere: how far each copies, looks one token back, retrieves.
+/// Labels of heads from another source, such as how strongly each head copies, looks one token back or retrieves.
 struct HeadLabels {
   std::string file;
-  bool of_kv_heads = false;         ///< each then holds for all query heads that read the KV head
+  bool of_kv_heads = false;         ///< true: a label holds for all query heads that read the KV head
   std::vector<LabelledHead> heads;  ///< ascending, each once
   std::vector<HeadLabel> labels;    ///< at least one
   std::vector<std::string> notes;   ///< what was left out, for the user
 
-  /// Where the values of a query head stand in each label; none when it has none.
-  std::optional<std::size_t> find(const MeasuredHead& head) const;
+  /// The index of a query head in the values of each label; none when the head has no labels.
+  std::optional<std::size_t> find(const HeadId& head) const;
 };
 
-/// Three layouts, told apart by content:
+/// Reads three layouts, told apart by their content:
 ///
 /// * CSV with `layer` and `q_head` (or `head`, which means the same; or `k_head`): every other column of numbers is a
 ///   label; other columns are left out, with a note;
-/// * a matrix of layers by KV heads between tabs, without a header: one label `score`;
+/// * a matrix of layers by KV heads, separated by tabs, without a header: one label `score`;
 /// * a JSON object {"layer-head": [scores...]} of query heads: one label `score`, the mean of the list.
 ///
-/// Throws Error(input), naming the line or key, for anything else and for a head that occurs twice.
+/// Throws Error(input), naming the line or key, for other text and for a head that occurs twice.
 HeadLabels parse_head_labels(std::string_view text, const std::string& file);
 HeadLabels read_head_labels(const std::filesystem::path& file);
 

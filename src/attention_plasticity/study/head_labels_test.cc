@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -29,23 +29,23 @@ TEST(HeadLabels, AreReadFromCsv) {
   EXPECT_TRUE(labels.notes.empty());
 }
 
-TEST(HeadLabels, OfTheExamplesAreReadWhole) {
+TEST(HeadLabels, InTheExamplesAreReadWhole) {
   const HeadLabels labels = read_head_labels(source / "examples/smollm2-135m/head_labels.csv");
   EXPECT_EQ(labels.heads.size(), 270U);
   EXPECT_EQ(labels.labels.size(), 7U);
   EXPECT_EQ(std::ranges::count_if(labels.labels[0].values, [](double value) { return value > 0.1; }), 15);
 }
 
-TEST(HeadLabels, CallTheQueryHeadHeadToo) {
+TEST(HeadLabels, MayNameTheQueryHeadColumnHead) {
   EXPECT_FALSE(parse_head_labels("layer,head,x\n0,3,1\n", "l").of_kv_heads);
   EXPECT_EQ(parse_head_labels("layer,head,x\n0,3,1\n", "l").heads, (Heads{{0, 3}}));
 }
 
-TEST(HeadLabels, MayBeOfKvHeads) {
+TEST(HeadLabels, MayBelongToKvHeads) {
   const HeadLabels labels = parse_head_labels("k_head,layer,x\n2,0,1\n", "l");
   EXPECT_TRUE(labels.of_kv_heads);
   EXPECT_EQ(labels.heads, (Heads{{0, 2}}));
-  // With both, the query head is meant, and neither is a label.
+  // With both columns the heads are query heads, and neither column is a label.
   const HeadLabels both = parse_head_labels("layer,k_head,q_head,x\n0,1,4,1\n", "l");
   EXPECT_FALSE(both.of_kv_heads);
   EXPECT_EQ(both.heads, (Heads{{0, 4}}));
@@ -70,7 +70,7 @@ TEST(HeadLabels, AreReadFromAMatrixOfKvHeads) {
   EXPECT_TRUE(std::isnan(labels.labels[0].values[3]));
 }
 
-TEST(HeadLabels, OfOneKvHeadAreAColumnOfNumbers) {
+TEST(HeadLabels, ForOneKvHeadAreAColumnOfNumbers) {
   EXPECT_EQ(parse_head_labels("0.5\n1\n", "l").heads, (Heads{{0, 0}, {1, 0}}));
 }
 
@@ -102,7 +102,7 @@ TEST(HeadLabels, RefuseABrokenMatrixAndNameTheLine) {
 
 TEST(HeadLabels, RefuseABrokenObjectAndNameTheKey) {
   EXPECT_EQ(refused("{}"), "input: l: is an object without heads");
-  EXPECT_EQ(refused("[[1, 2]]"), "input: l: should be a JSON object, and is another value");
+  EXPECT_EQ(refused("[[1, 2]]"), "input: l: is a list of 1; a JSON object is expected");
   EXPECT_EQ(refused("{\"0-1\": [1],\n\"0-2\": [NaN]}"), "input: l: line 2: is not valid JSON");
   for (const std::string key : {"3", "a-1", "1-", "-1-2", "1-2-3", "1--2", "1-10000", "1- 2", "99999999999-1"}) {
     EXPECT_EQ(refused("{\"" + key + "\": [1]}"),
@@ -111,7 +111,7 @@ TEST(HeadLabels, RefuseABrokenObjectAndNameTheKey) {
   for (const std::string value : {"[]", "1", "[\"x\"]", "null", "{\"a\": 1}"}) {
     EXPECT_EQ(refused("{\"1-2\": " + value + "}"), "input: l: '1-2': should hold a list of numbers, at least one");
   }
-  EXPECT_EQ(refused(R"({"1-2": [1], "1-2": [2]})"), "input: l: key '1-2' occurs twice");
+  EXPECT_EQ(refused(R"({"1-2": [1], "1-2": [2]})"), "input: l: holds the key '1-2' twice");
   EXPECT_EQ(refused(R"({"1-2": [1], "01-2": [2]})"), "input: l: layer 1, head 2 occurs twice");
   EXPECT_EQ(refused(R"({"1-2": [1e999]})"), "input: l: holds a number that is too large");
 }

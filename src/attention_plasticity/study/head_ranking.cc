@@ -30,8 +30,8 @@ std::vector<std::size_t> by_value(std::span<const double> values) {
   return order;
 }
 
-// NaN where the head has no label.
-double label_of(const MeasuredHead& head, const HeadLabels& labels, const HeadLabel& label) {
+// NaN when the head has no label.
+double label_of(const HeadId& head, const HeadLabels& labels, const HeadLabel& label) {
   const std::optional<std::size_t> place = labels.find(head);
   return place ? label.values[*place] : std::nan("");
 }
@@ -52,10 +52,9 @@ std::string lines(std::span<const Column> columns, std::size_t first, std::size_
 
 }  // namespace
 
-std::string ranking_table(const HeadMetrics& metrics, std::string_view measure, std::size_t count,
-                          const HeadLabels* labels) {
-  const std::vector<double> values = metrics.values(measure);
-  std::vector<std::size_t> shown = by_value(values);
+std::string ranking_table(const RankedMeasure& measure, std::size_t count, const HeadLabels* labels) {
+  const std::vector<HeadId>& heads = measure.heads;
+  std::vector<std::size_t> shown = by_value(measure.values);
   if (shown.empty()) return {};
   const bool in_parts = shown.size() > 2 * count;
   if (in_parts) {
@@ -67,16 +66,13 @@ std::string ranking_table(const HeadMetrics& metrics, std::string_view measure, 
     Column& column = columns.emplace_back(Column{std::move(header), {}});
     for (const std::size_t head : shown) column.fields.push_back(field(head));
   };
-  add("layer", [&](std::size_t i) { return fmt::format("{}", metrics.heads()[i].layer); });
-  add("q_head", [&](std::size_t i) { return fmt::format("{}", metrics.heads()[i].q_head); });
-  add(std::string(measure), [&](std::size_t i) { return figure(values[i], "{:.4f}"); });
-  if (const std::string error = fmt::format("{}_se", measure); metrics.has(error)) {
-    const std::vector<double> errors = metrics.values(error);
-    add("±", [&](std::size_t i) { return figure(errors[i], "{:.4f}"); });
-  }
+  add("layer", [&](std::size_t i) { return fmt::format("{}", heads[i].layer); });
+  add("q_head", [&](std::size_t i) { return fmt::format("{}", heads[i].q_head); });
+  add(measure.name, [&](std::size_t i) { return figure(measure.values[i], "{:.4f}"); });
+  if (!measure.errors.empty()) add("±", [&](std::size_t i) { return figure(measure.errors[i], "{:.4f}"); });
   for (std::size_t l = 0; labels != nullptr && l < labels->labels.size(); ++l) {
     const HeadLabel& label = labels->labels[l];
-    add(label.name, [&](std::size_t i) { return figure(label_of(metrics.heads()[i], *labels, label), "{:.3g}"); });
+    add(label.name, [&](std::size_t i) { return figure(label_of(heads[i], *labels, label), "{:.3g}"); });
   }
 
   const std::size_t end = shown.size() + 1;

@@ -2,18 +2,24 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "attention_plasticity/study/head_labels.h"
-#include "attention_plasticity/study/head_metrics.h"
 
 namespace attention_plasticity {
 
-/// For people: the `count` heads with the largest values of a measure and the `count` with the smallest, largest first,
-/// each with its standard error (the column of the measure's name and `_se`, where there is one) and its labels
-/// (`labels` may be null). All heads in one block when there are no more than twice `count`. Heads without a value do
-/// not count, and ties go by layer and head. Empty when no head has a value.
-std::string ranking_table(const HeadMetrics& metrics, std::string_view measure, std::size_t count,
-                          const HeadLabels* labels);
+/// One measure of all heads. Heads are sorted by layer and query head.
+struct RankedMeasure {
+  std::string name;
+  std::vector<HeadId> heads = {};
+  std::vector<double> values = {};  ///< by head; NaN where a head has none
+  std::vector<double> errors = {};  ///< standard errors, by head; empty: not measured
+};
+
+/// A table for people. It shows the `count` heads with the largest values and the `count` heads with the smallest, in
+/// descending order. Each line has the head's value, its standard error if errors were measured, and its labels
+/// (`labels` may be null). Up to twice `count` heads are shown in one block. Heads without a value are left out; ties
+/// are ordered by layer and head. Empty when no head has a value.
+std::string ranking_table(const RankedMeasure& measure, std::size_t count, const HeadLabels* labels);
 
 }  // namespace attention_plasticity

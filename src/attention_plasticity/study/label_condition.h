@@ -6,7 +6,7 @@
 
 namespace attention_plasticity {
 
-/// `induction>0.1`.
+/// A comparison of a label with a bound, such as `induction>0.1`.
 struct LabelComparison {
   enum class Sign { above, at_least, below, at_most };  // > >= < <=
 
@@ -18,13 +18,13 @@ struct LabelComparison {
   bool holds(double value) const;
 };
 
-/// Which heads are meant: those for which any of the comparisons holds.
+/// A condition on heads. It holds for a head when any of the comparisons holds.
 struct LabelCondition {
   std::string text;  ///< as typed, without blanks
   std::vector<LabelComparison> any_of;
 };
 
-/// Comparisons between commas: `induction>0.1,duplicate>0.1`. Throws Error(usage) for anything else.
+/// Parses comparisons separated by commas: `induction>0.1,duplicate>0.1`. Throws Error(usage) for other text.
 LabelCondition parse_label_condition(std::string_view text);
 
 }  // namespace attention_plasticity

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "attention_plasticity/study/refusal_testing.h"
+#include "attention_plasticity/base/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -24,7 +24,7 @@ TEST(LabelCondition, HasFourSigns) {
   EXPECT_EQ(condition.text, "a>0.1,b>=2,c<-1e-3,d<=+5");
 }
 
-TEST(LabelCondition, DrawsTheLineWhereTheSignSays) {
+TEST(LabelCondition, IncludesTheBoundOnlyWhenTheSignDoes) {
   const auto holds = [](const char* text, double value) { return parse_label_condition(text).any_of[0].holds(value); };
   EXPECT_FALSE(holds("a>1", 1));
   EXPECT_TRUE(holds("a>1", 1.5));

@@ -10,8 +10,8 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
-#include "attention_plasticity/study/csv_table.h"
-#include "attention_plasticity/study/json_text.h"
+#include "attention_plasticity/json/json.h"
+#include "attention_plasticity/results/csv_table.h"
 
 namespace attention_plasticity {
 namespace {
@@ -41,7 +41,7 @@ std::optional<double> matrix_field(std::string_view text) {
   return finite_number(text);
 }
 
-// None when a field is no number; `bad` is then that field.
+// None when a field is not a number; `bad` is then that field.
 std::optional<std::vector<double>> matrix_row(std::string_view line, std::string_view& bad) {
   std::vector<double> row;
   while (true) {
@@ -76,15 +76,15 @@ std::optional<std::pair<int, int>> layer_and_head(std::string_view key) {
   return std::pair(*layer, *head);
 }
 
-double mean_of(const StudyJson& scores, const std::string& key, const std::string& file) {
+double mean_of(const nlohmann::json& scores, const std::string& key, const std::string& file) {
   const bool numbers = scores.is_array() && !scores.empty() &&
-                       std::ranges::all_of(scores, [](const StudyJson& score) { return score.is_number(); });
+                       std::ranges::all_of(scores, [](const nlohmann::json& score) { return score.is_number(); });
   if (!numbers) {
     throw Error(ErrorKind::input, fmt::format("{}: should hold a list of numbers, at least one", quoted_text(key)),
                 file);
   }
   double sum = 0;
-  for (const StudyJson& score : scores) sum += score.get<double>();
+  for (const nlohmann::json& score : scores) sum += score.get<double>();
   return sum / static_cast<double>(scores.size());
 }
 
@@ -121,7 +121,7 @@ std::vector<std::vector<double>> parse_score_matrix(std::string_view text, const
 }
 
 std::vector<PublishedScore> parse_score_object(std::string_view text, const std::string& file) {
-  const StudyJson json = parse_json_object(text, file);
+  const nlohmann::json json = parse_json_object(text, {.file = file, .unique_keys = true});
   std::vector<PublishedScore> heads;
   for (const auto& [key, scores] : json.items()) {
     const auto place = layer_and_head(key);

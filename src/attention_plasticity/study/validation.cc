@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
@@ -12,14 +11,13 @@
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/results/schema.h"
 #include "attention_plasticity/stats/quantile.h"
 #include "attention_plasticity/stats/rank.h"
 #include "attention_plasticity/study/label_condition.h"
 
 namespace attention_plasticity {
 namespace {
-
-constexpr std::array<std::string_view, 4> defaults{"ap_overall", "ap_exact", "logit_fixed", "logit_spread"};
 
 // The heads that are in both files, and their columns.
 struct JoinedHeads {
@@ -38,29 +36,30 @@ std::vector<std::string> chosen_measures(const HeadMetrics& metrics, const Valid
   if (!options.measures.empty()) return options.measures;
   std::vector<std::string> present;
   std::vector<std::string_view> absent;
-  for (const std::string_view name : defaults) {
+  bool exact_is_absent = false;
+  for (const std::string_view name : default_measures()) {
     if (metrics.has(name)) {
       present.emplace_back(name);
     } else {
       absent.push_back(name);
+      exact_is_absent = exact_is_absent || result_table(TableId::metrics).find(name)->needs == Needs::exact;
     }
   }
   if (present.empty()) {
-    throw Error(ErrorKind::input,
-                fmt::format("has none of the columns {}; --columns names others", fmt::join(defaults, ", ")),
-                metrics.file());
+    throw Error(
+        ErrorKind::input,
+        fmt::format("has none of the columns {}; choose others with --columns", fmt::join(default_measures(), ", ")),
+        metrics.file());
   }
   if (!absent.empty()) {
-    // All but ap_overall are position-exact.
-    notes.push_back(fmt::format("{}: has no {}{}", metrics.file(), fmt::join(absent, ", "),
-                                absent.back() == "ap_overall"
-                                    ? ""
-                                    : "; ap_exact and the logits need the model's rotation when a dump is analysed"));
+    notes.push_back(fmt::format(
+        "{}: has no {}{}", metrics.file(), fmt::join(absent, ", "),
+        exact_is_absent ? "; ap_exact and the logits are measured only when the model's rotation is known" : ""));
   }
   return present;
 }
 
-// Pairs of rows: of the metrics, and of the labels.
+// Pairs of rows that belong to the same head: one of the metrics, one of the labels.
 std::vector<std::pair<std::size_t, std::size_t>> join(const HeadMetrics& metrics, const HeadLabels& labels,
                                                       Validation& result) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
@@ -210,7 +209,13 @@ HeadContrast contrast_of(const JoinedHeads& heads, const LabelCondition& above, 
 
 }  // namespace
 
-std::vector<std::string_view> default_measures() { return {defaults.begin(), defaults.end()}; }
+std::vector<std::string_view> default_measures() {
+  std::vector<std::string_view> names;
+  for (const ResultColumn& column : result_table(TableId::metrics).columns) {
+    if (column.in_validation) names.push_back(column.name);
+  }
+  return names;
+}
 
 Validation validate(const HeadMetrics& metrics, const HeadLabels& labels, const ValidationOptions& options) {
   if (options.positive.has_value() != options.negative.has_value()) {

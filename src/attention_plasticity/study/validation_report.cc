@@ -7,14 +7,14 @@
 #include <charconv>
 #include <cmath>
 
-#include "attention_plasticity/study/json_text.h"
+#include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {
 namespace {
 
 std::string cell(const Agreement& agreement, bool is_signed) {
   if (std::isnan(agreement.value)) return "-";
-  // A correlation of -0.001 is shown as -0.00; which side of zero it lies on is worth knowing.
+  // A correlation of -0.001 is shown as -0.00, because its sign is worth knowing.
   const auto number = [&](double value) {
     return is_signed ? fmt::format("{:+.2f}", value) : fmt::format("{:.2f}", value);
   };
@@ -30,7 +30,7 @@ std::string padded(std::string text, std::size_t width) {
 
 using TextRow = std::vector<std::string>;
 
-// Rows of the same number of fields, each column as wide as its widest field.
+// All rows have the same number of fields; each column is as wide as its widest field.
 std::string aligned(const std::vector<TextRow>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const TextRow& row : rows) {
@@ -72,20 +72,14 @@ std::string csv_row(const char* statistic, const Agreement& agreement) {
                      agreement.heads);
 }
 
-StudyJson number_or_null(double value) { return std::isnan(value) ? StudyJson(nullptr) : StudyJson(value); }
-
-StudyJson agreement_json(const Agreement& agreement) {
-  return {{"label", agreement.label},
-          {"measure", agreement.measure},
-          {"value", number_or_null(agreement.value)},
-          {"low", number_or_null(agreement.interval.low)},
-          {"high", number_or_null(agreement.interval.high)},
-          {"heads", agreement.heads}};
+Json agreement_json(const Agreement& agreement) {
+  return {{"label", agreement.label},      {"measure", agreement.measure},    {"value", agreement.value},
+          {"low", agreement.interval.low}, {"high", agreement.interval.high}, {"heads", agreement.heads}};
 }
 
-StudyJson contrast_json(const std::optional<HeadContrast>& contrast) {
+Json contrast_json(const std::optional<HeadContrast>& contrast) {
   if (!contrast) return nullptr;
-  StudyJson areas = StudyJson::array();
+  Json areas = Json::array();
   for (const Agreement& area : contrast->areas) areas.push_back(agreement_json(area));
   return {{"positive", contrast->positive},
           {"negative", contrast->negative},
@@ -120,7 +114,7 @@ std::string validation_table(const Validation& validation, const BootstrapOption
                       contrast.positives, contrast.negative, contrast.negatives);
   rows = {header("", validation), {"AUC"}};
   for (const Agreement& area : contrast.areas) rows.back().push_back(cell(area, false));
-  // Under the columns of the table above.
+  // The columns are aligned with those of the table above.
   std::size_t widest = std::string_view("Spearman").size();
   for (const std::string& label : validation.labels) widest = std::max(widest, label.size());
   for (TextRow& row : rows) row.front() = padded(row.front(), widest);
@@ -138,9 +132,9 @@ std::string validation_csv(const Validation& validation) {
 
 std::string validation_json(const Validation& validation, const BootstrapOptions& bootstrap, const std::string& metrics,
                             const std::string& labels) {
-  StudyJson correlations = StudyJson::array();
+  Json correlations = Json::array();
   for (const Agreement& agreement : validation.correlations) correlations.push_back(agreement_json(agreement));
-  const StudyJson json{
+  const Json json{
       {"metrics", metrics},
       {"labels", labels},
       {"heads",
@@ -152,8 +146,7 @@ std::string validation_json(const Validation& validation, const BootstrapOptions
       {"spearman", std::move(correlations)},
       {"auc", contrast_json(validation.contrast)},
       {"notes", validation.notes}};
-  // Names in files need not be UTF-8; what is not is replaced rather than refused.
-  return json.dump(2, ' ', false, StudyJson::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace attention_plasticity

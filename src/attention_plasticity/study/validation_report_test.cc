@@ -41,7 +41,7 @@ TEST(ValidationTable, AlignsLabelsAndMeasures) {
             "AUC        0.04 [0.00, 0.12]  1.00 [1.00, 1.00]\n");
 }
 
-TEST(ValidationTable, OfFourMeasuresFitsInto120Columns) {
+TEST(ValidationTable, FitsFourMeasuresInto120Columns) {
   Validation validation;
   validation.measures = {"ap_overall", "ap_exact", "logit_fixed", "logit_spread"};
   validation.labels = {"a_label_with_a_rather_long_name"};
@@ -50,7 +50,7 @@ TEST(ValidationTable, OfFourMeasuresFitsInto120Columns) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
 }
 
-TEST(ValidationTable, SaysNothingOfIntervalsWithoutResamples) {
+TEST(ValidationTable, DoesNotMentionIntervalsWithoutResamples) {
   EXPECT_EQ(validation_table(small(), {.resamples = 0}).find("intervals"), std::string::npos);
 }
 

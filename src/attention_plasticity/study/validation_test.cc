@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attention_plasticity/base/refusal_testing.h"
 #include "attention_plasticity/stats/rank.h"
-#include "attention_plasticity/study/refusal_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -25,7 +25,7 @@ ValidationOptions quick() {
 const Agreement& find(const std::vector<Agreement>& all, const std::string& label, const std::string& measure) {
   const auto found = std::ranges::find_if(
       all, [&](const Agreement& agreement) { return agreement.label == label && agreement.measure == measure; });
-  if (found == all.end()) throw std::runtime_error("no figure of " + label + " and " + measure);
+  if (found == all.end()) throw std::runtime_error("there is no value for " + label + " and " + measure);
   return *found;
 }
 
@@ -33,7 +33,7 @@ double area_of(const std::string& file, const std::string& measure) {
   ValidationOptions options = quick();
   options.positive = "induction>0.1";
   options.negative = "previous_token>0.25";
-  const Validation validation = validate(read_head_metrics(source / "tests/golden/smollm2-135m" / file),
+  const Validation validation = validate(read_head_metrics(ResultFiles(source / "tests/golden/smollm2-135m" / file)),
                                          read_head_labels(source / "examples/smollm2-135m/head_labels.csv"), options);
   EXPECT_EQ(validation.joined, 40U);
   EXPECT_EQ(validation.only_labelled, 230U);
@@ -41,16 +41,17 @@ double area_of(const std::string& file, const std::string& measure) {
   return find(validation.contrast->areas, "induction>0.1 above previous_token>0.25", measure).value;
 }
 
-// What heads of known role say of SmolLM2-135M: the position-exact measure tells content from position, the pooled one
-// has them the wrong way round.
-TEST(Validation, OfRealHeadsPutsInductionAbovePreviousTokenOnlyPositionExactly) {
+// In SmolLM2-135M the position-exact measure ranks heads that attend by content above heads that attend by position;
+// the pooled measure ranks them the wrong way round.
+TEST(Validation, RanksInductionAbovePreviousTokenHeadsOnlyByTheExactMeasure) {
   EXPECT_EQ(area_of("exact/head_exact.csv", "ap_exact"), 1.0);
   EXPECT_NEAR(area_of("positional/head_metrics.csv", "ap_overall"), 0.04, 0.005);
 }
 
-TEST(Validation, OfRealHeadsFindsTheKnownCorrelations) {
-  const Validation validation = validate(read_head_metrics(source / "tests/golden/minidoc-qwen3/exact/head_exact.csv"),
-                                         read_head_labels(source / "examples/minidoc-qwen3/head_labels.csv"), quick());
+TEST(Validation, FindsTheKnownCorrelationsOfARealModel) {
+  const Validation validation =
+      validate(read_head_metrics(ResultFiles(source / "tests/golden/minidoc-qwen3/exact/head_exact.csv")),
+               read_head_labels(source / "examples/minidoc-qwen3/head_labels.csv"), quick());
   EXPECT_EQ(validation.joined, 60U);
   EXPECT_EQ(validation.measures, (std::vector<std::string>{"ap_exact", "logit_fixed", "logit_spread"}));
   const Agreement& induction = find(validation.correlations, "induction", "ap_exact");
@@ -94,7 +95,7 @@ TEST(Validation, SaysWhatMissingMeasuresNeed) {
                                          labels("layer,q_head,x\n0,0,1\n"), {});
   EXPECT_EQ(validation.measures, (std::vector<std::string>{"ap_overall", "logit_fixed"}));
   EXPECT_EQ(validation.notes, (std::vector<std::string>{"m.csv: has no ap_exact, logit_spread; ap_exact and the logits "
-                                                        "need the model's rotation when a dump is analysed"}));
+                                                        "are measured only when the model's rotation is known"}));
 }
 
 TEST(Validation, SpreadsLabelsOfKvHeadsOverTheirQueryHeads) {
@@ -120,7 +121,7 @@ TEST(Validation, LeavesHeadsWithoutAValueOutOfThatPairOnly) {
                                       "other has no value for 1 of 4 heads, which are left out of its figures"}));
 }
 
-TEST(Validation, HasNoFigureOfALabelWithoutSpread) {
+TEST(Validation, HasNoCorrelationForALabelWithoutSpread) {
   const Validation validation =
       validate(metrics(four_heads), labels("layer,q_head,x\n0,0,1\n0,1,1\n0,2,1\n0,3,1\n"), quick());
   const Agreement& agreement = find(validation.correlations, "x", "ap_exact");
@@ -129,7 +130,7 @@ TEST(Validation, HasNoFigureOfALabelWithoutSpread) {
   EXPECT_EQ(agreement.heads, 4U);
 }
 
-TEST(Validation, GivesEachFigureWhicheverOthersAreAskedFor) {
+TEST(Validation, ValuesDoNotDependOnTheOtherMeasuresAskedFor) {
   ValidationOptions options = quick();
   options.measures = {"ap_exact", "other"};
   const HeadLabels known = labels("layer,q_head,x\n0,0,1\n0,1,3\n0,2,2\n0,3,4\n");
@@ -170,7 +171,7 @@ TEST(Validation, TakesAnyOfSeveralConditions) {
   EXPECT_EQ(sides.areas[0].label, "x>0.5,y<0.5 above x<0.5");
 }
 
-TEST(Validation, RefusesConditionsThatMeanNoHead) {
+TEST(Validation, RefusesConditionsThatNoHeadMeets) {
   const auto refused = [](const std::string& positive, const std::string& negative) {
     return refusal([&] { contrast(positive, negative); });
   };
@@ -183,12 +184,12 @@ TEST(Validation, RefusesConditionsThatMeanNoHead) {
   EXPECT_EQ(refused("induction>1", "y>0"), "usage: 'induction' is not a label; there are x, y");
 }
 
-TEST(Validation, RefusesWhatCannotBeSetAgainstEachOther) {
+TEST(Validation, RefusesWhatCannotBeCompared) {
   EXPECT_EQ(refusal([] { validate(metrics(four_heads), labels("layer,q_head,x\n5,0,1\n"), quick()); }),
             "input: l.csv: none of its 1 heads is in m.csv; are both of the same model?");
   EXPECT_EQ(refusal([] { validate(metrics("layer,q_head,k_head,z\n0,0,0,1\n"), labels(kinds), quick()); }),
-            "input: m.csv: has none of the columns ap_overall, ap_exact, logit_fixed, logit_spread; --columns names "
-            "others");
+            "input: m.csv: has none of the columns ap_overall, ap_exact, logit_fixed, logit_spread; choose others with "
+            "--columns");
   ValidationOptions options = quick();
   options.measures = {"oter"};
   EXPECT_EQ(refusal([&] { validate(metrics(four_heads), labels(kinds), options); }),

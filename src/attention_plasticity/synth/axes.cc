@@ -33,7 +33,7 @@ Matrix random_axes(std::size_t dim, NumpyGenerator& generator) {
     }
   }
   for (std::size_t i = 0; i < dim; ++i) {
-    // Twice: once loses the digits that cancel when little of a row is left (Giraud, Langou & Rozloznik 2005).
+    // Done twice, because one pass loses digits when little of a row is left (Giraud, Langou & Rozloznik 2005).
     remove_earlier_axes(axes, i);
     remove_earlier_axes(axes, i);
     const std::span<double> axis = axes.row(i);

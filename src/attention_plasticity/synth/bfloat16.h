@@ -2,8 +2,8 @@
 
 namespace attention_plasticity {
 
-/// The nearest number that has 8 bits of precision (bfloat16), the even one in a tie. Beyond the largest: infinity.
-/// NaN has no meaning here.
+/// The nearest bfloat16 number (8 bits of precision); in a tie, the even one. Infinity above the largest one. x must
+/// not be NaN.
 float round_to_bfloat16(float x);
 
 }  // namespace attention_plasticity

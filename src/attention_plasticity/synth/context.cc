@@ -33,7 +33,7 @@ TokenRange Context::bucket(std::size_t index) const {
 
 std::vector<std::size_t> Context::shares(std::size_t rows) const {
   std::vector<std::size_t> shares(buckets_);
-  // Buckets never shrink, so what a full one cannot take is left for the later ones.
+  // Later buckets are never smaller, so they can take the rows that a full bucket cannot.
   for (std::size_t b = 0; b < buckets_; ++b) {
     shares[b] = static_cast<std::size_t>(std::min<std::uint64_t>(bucket(b).count, rows / (buckets_ - b)));
     rows -= shares[b];

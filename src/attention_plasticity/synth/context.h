@@ -18,7 +18,7 @@ struct TokenRange {
   double mean() const { return static_cast<double>(first) + (static_cast<double>(count) - 1) / 2; }
 };
 
-/// The positions of a document, and its buckets.
+/// The positions of a document and their buckets.
 class Context {
  public:
   explicit Context(const SynthOptions& options);
@@ -28,16 +28,17 @@ class Context {
   std::size_t bucket_of(std::uint64_t position) const;
   TokenRange bucket(std::size_t index) const;
 
-  /// The positions of one document's rows, ascending. Uniform spacing: uniform over the context. Log spacing: the same
-  /// number for each bucket, as far as it has so many positions, and uniform within it. No position comes twice unless
-  /// there are more rows than tokens; then every one comes rows / tokens times, and the remainder as above.
+  /// The positions of one document's rows, ascending. With uniform spacing they are uniform over the context. With log
+  /// spacing every bucket gets the same number, if it has so many positions, and they are uniform within it. No
+  /// position is drawn twice unless there are more rows than tokens. Then every position occurs rows / tokens times,
+  /// rounded down, and the remaining rows are drawn as above.
   std::vector<std::uint64_t> draw_positions(std::size_t rows, NumpyGenerator& generator) const;
 
-  /// The expected number of rows of each bucket, of `rows` rows of one document.
+  /// The expected number of rows in each bucket when a document has `rows` rows.
   std::vector<double> expected_rows(std::size_t rows) const;
 
  private:
-  /// How many of `rows` <= tokens() rows each bucket gets, with log spacing.
+  /// The number of rows of each bucket, for `rows` <= tokens() and log spacing.
   std::vector<std::size_t> shares(std::size_t rows) const;
 
   BucketSpacing spacing_;
@@ -46,7 +47,7 @@ class Context {
   std::uint64_t tokens_;
 };
 
-/// The rows of a document: `rows` spread evenly, one more for each of the first ones.
+/// The number of rows of a document: options.rows are spread evenly, and the first documents get one more.
 std::size_t rows_of_example(const SynthOptions& options, std::size_t example);
 
 /// The expected number of a file's rows in each bucket.

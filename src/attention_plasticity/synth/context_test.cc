@@ -31,7 +31,7 @@ TEST(Context, LogBucketsBeginAtPowersOfTwo) {
 
 TEST(Context, LogBucketsShareRowsEvenlyAsFarAsTheyHavePositions) {
   const Context context(spaced(BucketSpacing::log, 6, 0));
-  // 2 + 2 + 4 positions fill up; the other 12 rows go to the three buckets that are larger.
+  // 2 + 2 + 4 positions are all taken; the other 12 rows go to the three larger buckets.
   EXPECT_EQ(context.expected_rows(20), (std::vector<double>{2, 2, 4, 4, 4, 4}));
   EXPECT_EQ(context.expected_rows(64 + 6), (std::vector<double>{3, 3, 5, 9, 17, 33}));
 }
@@ -43,7 +43,7 @@ TEST(Context, UniformPositionsFillBucketsEvenly) {
   for (int document = 0; document < 500; ++document) {
     for (const auto position : context.draw_positions(40, generator)) ++count[context.bucket_of(position)];
   }
-  // 20,000 rows, of variance below that of a binomial.
+  // 20,000 rows; the variance is below that of a binomial.
   for (const double rows : count) EXPECT_NEAR(rows, 5000, 4 * 61);
 }
 

@@ -1,9 +1,9 @@
 #include "attention_plasticity/synth/dump_json.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/synth/context.h"
 #include "attention_plasticity/synth/generated_rows.h"
 #include "attention_plasticity/synth/head_model.h"
@@ -12,16 +12,8 @@
 namespace attention_plasticity {
 namespace {
 
-// Fields in the order of writing: what people look for comes first.
-using Json = nlohmann::ordered_json;
-
 std::string spacing_name(const SynthOptions& options) {
   return options.spacing == BucketSpacing::log ? "log" : "uniform";
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 Json options_json(const SynthOptions& options) {
@@ -41,15 +33,15 @@ Json options_json(const SynthOptions& options) {
   json["example_effect"] = options.example_effect;
   json["tails"] = options.tails == Tails::heavy ? "heavy" : "normal";
   json["bfloat16"] = options.bfloat16;
-  json["rope_theta"] = or_null(options.rope_theta);
-  json["window"] = or_null(options.window);
+  json["rope_theta"] = value_or_null(options.rope_theta);
+  json["window"] = value_or_null(options.window);
   json["sliding_layers"] = options.sliding_layers;
   json["truth_pairs"] = options.truth_pairs;
   json["seed"] = options.seed;
   return json;
 }
 
-// Wider matrices would make up nearly all of the file; the seed gives them back.
+// Wider matrices would take nearly all of the file. They can be computed from the seed.
 constexpr std::size_t widest_matrix = 64;
 
 Json covariance_json(const HeadModel& model) {
@@ -75,7 +67,7 @@ Json head_json(const SynthOptions& options, HeadKey head) {
   json["layer"] = head.layer;
   json["q_head"] = head.head;
   json["k_head"] = key_head.head;
-  json["window"] = or_null(window_of_layer(options, head.layer));
+  json["window"] = value_or_null(window_of_layer(options, head.layer));
   json["plasticity"] = estimate_json(truth.plasticity);
   json["plasticity"]["pairs"] = truth.pairs;
   json["choice"] = estimate_json(truth.choice);
@@ -132,7 +124,7 @@ std::string saver_state_json(const SynthOptions& options) {
   Json metadata;
   metadata["attention_scope"] = "all_attention";
   metadata["sampling_strategy"] = spacing_name(options);
-  // The powers of two begin at one token.
+  // The smallest power of two is one token.
   if (options.spacing == BucketSpacing::log) metadata["sampling_min_bucket_size"] = 1;
   if (options.spacing == BucketSpacing::uniform) metadata["sampling_bucket_size"] = options.bucket_size;
   metadata["source_dataset"] = "synthetic";

@@ -6,13 +6,13 @@
 
 namespace attention_plasticity {
 
-/// The text of `truth.json` (docs/synthetic.md), the plasticity of every head computed on the way.
+/// The text of `truth.json` (docs/synthetic.md). Computes the plasticity of every head.
 std::string truth_json(const SynthOptions& options);
 
-/// The text of `config.json`: the shape, rotation and windows as models on the Hub give them.
+/// The text of `config.json`: shape, rotation and windows, in the fields that models on the Hub use.
 std::string model_config_json(const SynthOptions& options);
 
-/// The text of `_saver_state.json`, as the capture tool writes it.
+/// The text of `_saver_state.json`, in the form of the capture tool.
 std::string saver_state_json(const SynthOptions& options);
 
 }  // namespace attention_plasticity

@@ -27,7 +27,7 @@ void add_places(const SynthOptions& options, NumpyGenerator generator, HeadRows&
 }
 
 void add_effects(const HeadModel& model, NormalSource normals, HeadRows& rows) {
-  // Documents are normal whatever the tails: a few of them could not show a tail.
+  // Effects are normal even with heavy tails, because a few documents could not show a tail.
   const Noise noise(model, Tails::normal);
   const auto scale = static_cast<float>(model.effect);
   std::vector<float> effect(rows.width);
@@ -51,7 +51,7 @@ void place_row(const HeadModel& model, const std::optional<Rotation>& rotation, 
   for (std::size_t c = 0; c < row.size(); ++c) {
     row[c] = static_cast<float>(row[c] + (model.mean[c] + model.slope[c] * position));
   }
-  if (rotation) rotation->turn(row, position);
+  if (rotation) rotation->rotate(row, position);
 }
 
 std::optional<double> window_of_layer(const SynthOptions& options, int layer) {

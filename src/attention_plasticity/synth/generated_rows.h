@@ -11,16 +11,16 @@
 
 namespace attention_plasticity {
 
-/// The rotation that the options ask for, if any.
+/// The rotation of the options; none without `rope_theta`.
 std::optional<Rotation> make_rotation(const SynthOptions& options);
 
-/// Adds mean + slope position to a row of noise and turns it to its position.
+/// Adds mean + slope position to a row of noise, and rotates it by its position.
 void place_row(const HeadModel& model, const std::optional<Rotation>& rotation, double position, std::span<float> row);
 
-/// The window of a layer's queries.
+/// The sliding window of a layer; none: full attention.
 std::optional<double> window_of_layer(const SynthOptions& options, int layer);
 
-/// One file of a synthetic dump: rows by document and position. The options must have passed `check`.
+/// The rows of one file of a synthetic dump, ordered by document and position. The options must have passed `check`.
 HeadRows generate_rows(const SynthOptions& options, Side side, HeadKey head);
 
 }  // namespace attention_plasticity

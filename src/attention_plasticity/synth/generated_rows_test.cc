@@ -63,16 +63,16 @@ TEST(GeneratedRows, RotationUndoneGivesTheRowsWithoutRotation) {
     SynthOptions options = small();
     const HeadRows plain = generate_rows(options, side, head);
     options.rope_theta = 10000;
-    HeadRows turned = generate_rows(options, side, head);
-    EXPECT_EQ(turned.position, plain.position);
-    EXPECT_NE(turned.vectors, plain.vectors);
+    HeadRows rotated = generate_rows(options, side, head);
+    EXPECT_EQ(rotated.position, plain.position);
+    EXPECT_NE(rotated.vectors, plain.vectors);
     double worst = 0;
-    for (std::size_t i = 0; i < turned.size(); ++i) {
-      // Component k turns with component k + 5, by position 10000^(-k/5).
+    for (std::size_t i = 0; i < rotated.size(); ++i) {
+      // Components k and k + 5 are rotated by position 10000^(-k/5).
       for (std::size_t k = 0; k < 5; ++k) {
-        const double angle = turned.position[i] * std::pow(10000.0, -static_cast<double>(k) / 5);
-        const double x = turned.row(i)[k];
-        const double y = turned.row(i)[k + 5];
+        const double angle = rotated.position[i] * std::pow(10000.0, -static_cast<double>(k) / 5);
+        const double x = rotated.row(i)[k];
+        const double y = rotated.row(i)[k + 5];
         worst = std::max(worst, std::abs(std::cos(angle) * x + std::sin(angle) * y - plain.row(i)[k]));
         worst = std::max(worst, std::abs(std::cos(angle) * y - std::sin(angle) * x - plain.row(i)[k + 5]));
       }
@@ -108,9 +108,9 @@ TEST(GeneratedRows, DocumentsShiftTheirQueriesTogether) {
   for (const auto& [example, sum] : sums) {
     for (const double component : sum) square += component / 40 * (component / 40);
   }
-  // 5000 means of 40 rows, each of variance 1.5² + 1/40.
+  // 5000 means of 40 rows; the variance of each is 1.5² + 1/40.
   EXPECT_NEAR(square / 5000, 2.275, 4 * 2.275 * std::sqrt(2.0 / 5000));
-  // Keys of a document are compared with each other: a shift would cancel, and there is none.
+  // Keys have no shift: keys of a document are compared with each other, so a shift would cancel.
   SynthOptions without = options;
   without.example_effect = 0;
   EXPECT_EQ(generate_rows(options, Side::key, head).vectors, generate_rows(without, Side::key, head).vectors);

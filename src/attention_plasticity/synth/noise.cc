@@ -10,11 +10,11 @@ namespace attention_plasticity {
 namespace {
 
 constexpr std::size_t block_rows = 64;
-// Four floats that are added and multiplied one by one: every result is summed in one order, whatever the machine.
-// Spelled out because compilers do not find them in the loops of multiply_tile, which then takes twice as long.
+// Four floats side by side. Each result is summed in a fixed order, so it is the same on every machine. The vectors are
+// written out because compilers do not find them in the loops of multiply_tile, which then takes twice as long.
 using Lanes [[gnu::vector_size(16)]] = float;
 constexpr std::size_t lanes = 4;
-// A tile of results stays in registers while it runs down the rows of the root.
+// A tile of results stays in registers while all rows of the root are added to it.
 constexpr std::size_t tile_rows = 4;
 constexpr std::size_t tile_cols = 2 * lanes;
 struct Tile {
@@ -37,7 +37,7 @@ Tile multiply_tile(const float* normals, std::size_t dim, const float* root, std
   return std::bit_cast<Tile>(sums);
 }
 
-// rows = normals root, for as many rows as `rows` has; `normals` is padded to whole tiles.
+// rows = normals root. `normals` is padded to whole tiles of rows.
 void multiply(const std::vector<float>& normals, std::size_t dim, const std::vector<float>& root, std::size_t stride,
               std::span<float> rows) {
   const std::size_t count = rows.size() / dim;

@@ -9,15 +9,15 @@
 
 namespace attention_plasticity {
 
-/// Degrees of freedom of heavy tails: the excess kurtosis is 6.
+/// Degrees of freedom of heavy tails. The excess kurtosis is 6.
 inline constexpr int heavy_degrees_of_freedom = 5;
 
-/// Rows of noise with the covariance of a model and mean 0.
+/// Draws rows of noise with mean 0 and the covariance of a model.
 class Noise {
  public:
   Noise(const HeadModel& model, Tails tails);
 
-  /// Fills `rows`, one after the other; its size must be a multiple of the model's dimension.
+  /// Fills consecutive `rows`. Their size must be a multiple of the model's dimension.
   void draw(NormalSource& normals, std::span<float> rows) const;
 
  private:
@@ -25,7 +25,7 @@ class Noise {
 
   std::size_t dim_;
   Tails tails_;
-  std::size_t stride_ = 0;   // of root_'s rows: dim_ rounded up to whole tiles
+  std::size_t stride_ = 0;   // length of a row of root_: dim_ rounded up to whole tiles
   std::vector<float> root_;  // row i is sqrt(eigenvalue_i) axis_i, padded with zeros; empty when isotropic
 };
 

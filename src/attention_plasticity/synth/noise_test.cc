@@ -72,7 +72,7 @@ TEST(NormalSource, NeighboursAreIndependent) {
   EXPECT_LT(std::abs(of_squares) / std::sqrt(4.0 * n), 4);
 }
 
-// The tiles against the plain sum, at widths around those of a tile and rows around those of a block.
+// Compares tiles with the plain sum, for widths around that of a tile and numbers of rows around that of a block.
 TEST(Noise, IsTheRootOfTheCovarianceTimesNormals) {
   for (const std::size_t dim : {1U, 3U, 7U, 8U, 9U, 16U, 21U}) {
     const HeadModel model = model_of(dim, 1.3);
@@ -115,7 +115,7 @@ TEST(Noise, HasTheCovarianceOfItsModel) {
 
 TEST(Noise, HeavyTailsAreThoseOfStudentWithFiveDegrees) {
   constexpr std::size_t n = 1000000;
-  // One component: its own tail, not that of a row.
+  // With one component, the tail is that of the component itself.
   const Shape shape = shape_of(draw(Noise(model_of(1, 0), Tails::heavy), n, 2));
   EXPECT_NEAR(shape.variance, 1, 4 * std::sqrt(8.0 / n));  // the fourth moment is 9
   // P(|t| > x), 5 degrees: 1 - (2 / pi) (a + sin a cos a (1 + 2/3 cos² a)), tan a = x / sqrt(5); the variance is 5/3.
@@ -124,7 +124,7 @@ TEST(Noise, HeavyTailsAreThoseOfStudentWithFiveDegrees) {
   const double beyond =
       1 - 2 / std::numbers::pi * (angle + std::sin(angle) * cosine * (1 + 2.0 / 3.0 * cosine * cosine));
   EXPECT_NEAR(shape.beyond_three, beyond, 4 * std::sqrt(beyond / n));
-  // The sample's kurtosis has no finite variance, and mostly falls short of 6.
+  // The kurtosis of a sample has no finite variance, and is mostly below 6.
   EXPECT_GT(shape.excess_kurtosis, 4.5);
   EXPECT_LT(shape.excess_kurtosis, 9);
 }
@@ -133,7 +133,7 @@ TEST(Noise, HeavyTailsStretchWholeRows) {
   constexpr std::size_t dim = 64;
   constexpr std::size_t n = 20000;
   const auto rows = draw(Noise(model_of(dim, 0), Tails::heavy), n * dim, 3);
-  // (dim - 2) / |row|² is chi² / 3 of 5 degrees in the mean: 5/3, of variance 10/9 and a little for the row itself.
+  // (dim - 2) / |row|² is chi² / 3 with 5 degrees of freedom: its mean is 5/3, its variance 10/9 and a little more.
   double sum = 0;
   for (std::size_t r = 0; r < n; ++r) {
     double square = 0;

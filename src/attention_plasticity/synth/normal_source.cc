@@ -7,7 +7,7 @@
 namespace attention_plasticity {
 namespace {
 
-// Uniform on (-1, 1), symmetric about 0 and never 0.
+// A number uniform on (-1, 1), symmetric about 0 and never 0.
 double symmetric(std::uint32_t bits) { return (static_cast<double>(static_cast<std::int32_t>(bits)) + 0.5) * 0x1p-31; }
 
 }  // namespace

@@ -6,8 +6,9 @@
 
 namespace attention_plasticity {
 
-/// Independent N(0, 1) variables by the polar method (Marsaglia & Bray 1964), two from every point of a disc with
-/// coordinates of 32 bits: at most 9.3 in size, and exact in distribution to what a float can tell.
+/// Independent N(0, 1) variables by the polar method (Marsaglia & Bray 1964): two from each random point of the unit
+/// disc. The coordinates of a point have 32 bits, so the magnitude is at most 9.3, and the distribution is exact to the
+/// precision of a float.
 class NormalSource {
  public:
   explicit NormalSource(const NumpyGenerator& generator) : generator_(generator) {}
@@ -15,7 +16,7 @@ class NormalSource {
   void fill(std::span<float> out);
   double next();
 
-  /// The generator below, for draws of another kind.
+  /// The underlying generator, for other kinds of draws.
   NumpyGenerator& generator() { return generator_; }
 
  private:

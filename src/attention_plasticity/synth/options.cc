@@ -10,11 +10,11 @@
 namespace attention_plasticity {
 namespace {
 
-// The seed of a stream gives 16 bits to each.
+// The seed of a stream has 16 bits for each.
 constexpr int most_layers_or_heads = 65535;
-// Beyond it, float32 components lose the noise.
+// With larger sizes float32 components would lose the noise.
 constexpr double largest_size = 1e5;
-// Far beyond any model, and positions stay whole numbers in double.
+// More than any model has, and few enough for positions to be exact in double.
 constexpr std::size_t most_log_buckets = 40;
 constexpr std::size_t most_tokens = std::size_t{1} << most_log_buckets;
 
@@ -42,7 +42,8 @@ void check_shape(const SynthOptions& options) {
   check_count("q_heads", options.q_heads);
   check_count("k_heads", options.k_heads);
   if (options.q_heads % options.k_heads != 0) {
-    refuse("q_heads", fmt::format("must be a multiple of k_heads: {} is none of {}", options.q_heads, options.k_heads));
+    refuse("q_heads",
+           fmt::format("must be a multiple of k_heads: {} is not a multiple of {}", options.q_heads, options.k_heads));
   }
   constexpr std::size_t most = std::size_t{1} << 31;
   check_count("rows", options.rows, 1, most);

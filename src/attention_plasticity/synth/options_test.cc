@@ -31,7 +31,7 @@ TEST(SynthOptions, RefuseSizesOutOfRangeByName) {
   EXPECT_EQ(refusal([](auto& o) { o.layers = 0; }), "layers must be from 1 to 65535, not 0");
   EXPECT_EQ(refusal([](auto& o) { o.q_heads = -4; }), "q_heads must be from 1 to 65535, not -4");
   EXPECT_EQ(refusal([](auto& o) { o.k_heads = 0; }), "k_heads must be from 1 to 65535, not 0");
-  EXPECT_EQ(refusal([](auto& o) { o.k_heads = 3; }), "q_heads must be a multiple of k_heads: 4 is none of 3");
+  EXPECT_EQ(refusal([](auto& o) { o.k_heads = 3; }), "q_heads must be a multiple of k_heads: 4 is not a multiple of 3");
   EXPECT_EQ(refusal([](auto& o) { o.rows = 0; }), "rows must be from 1 to 2147483648, not 0");
   EXPECT_EQ(refusal([](auto& o) { o.dim = 5000; }), "dim must be from 1 to 4096, not 5000");
   EXPECT_EQ(refusal([](auto& o) { o.examples = 0; }), "examples must be from 1 to 2147483648, not 0");

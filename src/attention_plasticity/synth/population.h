@@ -11,13 +11,13 @@
 
 namespace attention_plasticity {
 
-/// `count` differences k1 - k2, row after row, of keys of one document at two different positions, uniform over a
-/// bucket of at least two tokens.
+/// `count` consecutive rows k1 - k2, each the difference of two keys of one document at two different positions. The
+/// positions are uniform over a bucket, which must have at least two tokens.
 std::vector<float> draw_key_differences(const HeadModel& keys, const Noise& noise,
                                         const std::optional<Rotation>& rotation, TokenRange range, std::size_t count,
                                         NormalSource& normals);
 
-/// `count` queries, row after row, each of a document of its own, at positions uniform over a bucket.
+/// `count` consecutive queries, each from another document, at positions uniform over a bucket.
 std::vector<float> draw_queries(const HeadModel& queries, const Noise& noise, const Noise& effects,
                                 const std::optional<Rotation>& rotation, TokenRange range, std::size_t count,
                                 NormalSource& normals);

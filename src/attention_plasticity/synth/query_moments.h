@@ -17,10 +17,11 @@ struct QueryMoments {
   Matrix covariance;
 };
 
-/// The queries of a bucket, at positions uniform over `range`: drift, document effects, noise and rotation included.
+/// The moments of the queries of a bucket, at positions uniform over `range`. They include drift, document effects,
+/// noise and rotation.
 ///
-/// `noise` is noise_covariance(model). Exact, but for rotated paths in buckets of more than 1024 tokens: those are
-/// averaged over one position drawn from each of 1024 equal parts of the bucket.
+/// `noise` must be noise_covariance(model). The result is exact, except with rotation in buckets of more than 1024
+/// tokens: there mean + slope t is averaged over 1024 positions, one drawn from each of 1024 equal parts of the bucket.
 QueryMoments bucket_moments(const HeadModel& model, const Matrix& noise, const std::optional<Rotation>& rotation,
                             TokenRange range, NumpyGenerator& generator);
 

@@ -23,18 +23,18 @@ HeadModel model_with(double effect) {
   return make_head_model(options, Side::query, {0, 3});
 }
 
-// The covariance turned row by row, then column by column.
-Matrix turned(const Matrix& covariance, const Rotation& rotation, double position) {
+// The covariance rotated row by row, then column by column.
+Matrix rotated(const Matrix& covariance, const Rotation& rotation, double position) {
   Matrix once(dim, dim);
   for (std::size_t a = 0; a < dim; ++a) {
     std::ranges::copy(covariance.row(a), once.row(a).begin());
-    rotation.turn(once.row(a), position);
+    rotation.rotate(once.row(a), position);
   }
   Matrix twice(dim, dim);
   for (std::size_t b = 0; b < dim; ++b) {
     std::vector<double> column(dim);
     for (std::size_t a = 0; a < dim; ++a) column[a] = once.row(a)[b];
-    rotation.turn(column, position);
+    rotation.rotate(column, position);
     for (std::size_t a = 0; a < dim; ++a) twice.row(a)[b] = column[a];
   }
   return twice;
@@ -47,10 +47,10 @@ QueryMoments summed(const HeadModel& model, const std::optional<Rotation>& rotat
   QueryMoments moments{std::vector<double>(dim), Matrix(dim, dim)};
   for (std::uint64_t t = range.first; t <= range.last(); ++t) {
     const auto position = static_cast<double>(t);
-    const Matrix covariance = rotation ? turned(noise, *rotation, position) : noise;
+    const Matrix covariance = rotation ? rotated(noise, *rotation, position) : noise;
     std::vector<double> path(dim);
     for (std::size_t c = 0; c < dim; ++c) path[c] = model.mean[c] + model.slope[c] * position;
-    if (rotation) rotation->turn(path, position);
+    if (rotation) rotation->rotate(path, position);
     for (std::size_t a = 0; a < dim; ++a) {
       moments.mean[a] += path[a] / count;
       for (std::size_t b = 0; b < dim; ++b) {
@@ -81,7 +81,7 @@ TEST(QueryMoments, AreTheSumOverThePositionsOfABucket) {
       for (const TokenRange range : {TokenRange{0, 2}, TokenRange{16, 16}, TokenRange{512, 512}}) {
         NumpyGenerator generator(0);
         const auto moments = bucket_moments(model, noise_covariance(model), rotation, range, generator);
-        // Paths of up to 200 are squared and subtracted by the judge.
+        // The plain sums subtract squares of paths of up to 200.
         EXPECT_LT(largest_difference(moments, summed(model, rotation, range)), 1e-8)
             << "bucket of " << range.count << ", rotated: " << rotation.has_value();
       }
@@ -96,8 +96,8 @@ TEST(QueryMoments, OfALargeBucketComeFromAPartOfIt) {
   const TokenRange range{8192, 8192};
   NumpyGenerator generator(0);
   const auto moments = bucket_moments(model, noise_covariance(model), rotation, range, generator);
-  // The path is 2 sqrt(6) long: a product of two of its components is below 24, a turning one has a deviation of at
-  // most 24 / sqrt(8) over the bucket, and a mean of 1024 of them one of 0.27.
+  // The path is 2 sqrt(6) long, so a product of two of its components is below 24. Rotated, its deviation over the
+  // bucket is at most 24 / sqrt(8), and the deviation of a mean of 1024 is 0.27.
   const double difference = largest_difference(moments, summed(model, rotation, range));
   EXPECT_LT(difference, 4 * 0.27);
   EXPECT_GT(difference, 0) << "all positions were summed";

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <string>
 #include <system_error>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/dump/head_file_writer.h"
 #include "attention_plasticity/dump/layout.h"
@@ -32,28 +31,14 @@ void make_empty_folder(const fs::path& out) {
   }
 }
 
-void write_text(const fs::path& file, const std::string& text) {
-  const fs::path partial = file.string() + ".partial";
-  std::ofstream stream(partial, std::ios::binary);
-  stream << text;
-  stream.close();
-  std::error_code error;
-  if (stream) {
-    fs::rename(partial, file, error);
-    if (!error) return;
-  }
-  fs::remove(partial, error);
-  throw Error(ErrorKind::output, "the file cannot be written: is the disk full?", file.string());
-}
-
 }  // namespace
 
 void write_synthetic_dump(const fs::path& out, const SynthOptions& options,
                           const std::function<void(std::size_t done, std::size_t total)>& progress) {
   check(options);
   make_empty_folder(out);
-  write_text(out / "_saver_state.json", saver_state_json(options));
-  write_text(out / "config.json", model_config_json(options));
+  write_file_atomically(out / "_saver_state.json", saver_state_json(options));
+  write_file_atomically(out / "config.json", model_config_json(options));
   const auto files_of_layer = static_cast<std::size_t>(options.q_heads) + static_cast<std::size_t>(options.k_heads);
   const std::size_t total = static_cast<std::size_t>(options.layers) * files_of_layer;
   std::size_t done = 0;
@@ -66,7 +51,7 @@ void write_synthetic_dump(const fs::path& out, const SynthOptions& options,
     for (int head = 0; head < options.q_heads; ++head) write_head(Side::query, {layer, head});
     for (int head = 0; head < options.k_heads; ++head) write_head(Side::key, {layer, head});
   }
-  write_text(out / "truth.json", truth_json(options));
+  write_file_atomically(out / "truth.json", truth_json(options));
 }
 
 }  // namespace attention_plasticity

@@ -8,13 +8,14 @@
 
 namespace attention_plasticity {
 
-/// Writes a dump of `layers` layers into `out`, which is made when missing: the query and key files as the capture tool
-/// writes them, `_saver_state.json`, `config.json` and, last, `truth.json`. One file is in memory at a time.
+/// Writes a synthetic dump into the folder `out`, which is created if it is missing: query and key files in the form of
+/// the capture tool, `_saver_state.json`, `config.json` and, last, `truth.json`. One file is in memory at a time.
 ///
-/// The same options give the same bytes, and a head's files depend neither on the other heads nor on their number.
-/// `progress` is told how many of the head files are written.
+/// The same options give the same bytes. A head's files depend neither on the other heads nor on their number.
+/// `progress` is called after each head file.
 ///
-/// Error(usage) as `check`; Error(output) when `out` is not a folder, is not empty or cannot be written to.
+/// Throws Error(usage) as `check` does, and Error(output) when `out` is not a folder, is not empty or cannot be
+/// written.
 void write_synthetic_dump(const std::filesystem::path& out, const SynthOptions& options,
                           const std::function<void(std::size_t done, std::size_t total)>& progress = {});
 

@@ -213,7 +213,7 @@ TEST_F(SyntheticDump, TruthOfNoPairsIsNull) {
   EXPECT_TRUE(head["by_bucket"].empty());
 }
 
-// sum_i eigenvalue_i axis_i axis_i' of what truth.json says.
+// Rebuilds sum_i eigenvalue_i axis_i axis_i' from the fields of truth.json.
 Matrix rebuilt_covariance(const json& covariance) {
   const std::vector<double> eigenvalues = covariance["eigenvalues"];
   const std::array<std::uint32_t, 4> words = covariance["axes_seed"];
@@ -249,7 +249,7 @@ TEST_F(SyntheticDump, TruthHoldsTheMatrixThatItsSeedGives) {
   EXPECT_FALSE(json::parse(bytes_of(folder / "wide" / "truth.json"))["heads"][0]["covariance"].contains("matrix"));
 }
 
-// The largest deviation, in standard errors, of the rows' line and covariance from those given.
+// The largest difference, in standard errors, between the line and covariance of the rows and the given ones.
 double worst_z(const HeadRows& rows, const std::vector<double>& mean, const std::vector<double>& slope,
                const Matrix& covariance) {
   const std::size_t dim = rows.width;

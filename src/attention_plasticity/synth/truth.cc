@@ -27,10 +27,10 @@ constexpr std::size_t queries_of_batch = 32;
 struct WeightedCell {
   std::size_t query_bucket;
   std::size_t key_bucket;
-  double weight;  // over all cells: 1
+  double weight;  // the weights of all cells add up to 1
 };
 
-// The cells of a head that has captured every position, by query bucket and key bucket.
+// The cells of a head of which every position is captured, ordered by query bucket and key bucket.
 std::vector<WeightedCell> visible_cells(const SynthOptions& options, const Context& context, int layer) {
   const std::vector<double> queries = expected_rows_by_bucket(options);
   const std::optional<double> window = window_of_layer(options, layer);
@@ -63,16 +63,16 @@ double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); 
 // 4 Phi(z) Phi(-z), z = w·mean / sqrt(w' covariance w).
 double gaussian_plasticity(const QueryMoments& queries, std::span<const float> w) {
   const std::size_t dim = w.size();
-  std::vector<double> turned(dim);
+  std::vector<double> product(dim);  // covariance w
   double m = 0;
   for (std::size_t a = 0; a < dim; ++a) {
     const double component = w[a];
     const std::span<const double> row = queries.covariance.row(a);
-    for (std::size_t b = 0; b < dim; ++b) turned[b] += component * row[b];
+    for (std::size_t b = 0; b < dim; ++b) product[b] += component * row[b];
     m += component * queries.mean[a];
   }
   double v = 0;
-  for (std::size_t a = 0; a < dim; ++a) v += w[a] * turned[a];
+  for (std::size_t a = 0; a < dim; ++a) v += w[a] * product[a];
   const double z = m / std::sqrt(v);
   return 4 * normal_cdf(z) * normal_cdf(-z);
 }
@@ -90,7 +90,7 @@ float dot(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-// 4 p (1 - p) of the share p of queries with w·q > 0, corrected for their number to be right in the mean.
+// 4 p (1 - p) n / (n - 1), where p is the share of n queries with w·q > 0. The factor removes the bias of finite n.
 double empirical_plasticity(std::span<const float> queries, std::span<const float> w) {
   const std::size_t count = queries.size() / w.size();
   std::size_t prefer = 0;
@@ -115,15 +115,15 @@ class TruthSampler {
         key_noise_(keys_, options.tails),
         normals_(stream_generator(options.seed, Side::query, head, Stream::truth)) {}
 
-  /// The cells of a bucket come one after the other.
+  /// To be called before the cells of a query bucket, which must be measured one after the other.
   void begin_bucket(std::size_t bucket, std::size_t batches) {
     const TokenRange range = context_.bucket(bucket);
     moments_ = bucket_moments(queries_, covariance_, rotation_, range, normals_.generator());
     drawn_ = draw_queries(queries_, query_noise_, effects_, rotation_, range, batches * queries_of_batch, normals_);
   }
 
-  /// The cell's plasticity, and its model-free one added to that of each batch. A batch has pairs and queries of its
-  /// own, so that batches differ by all that is random.
+  /// Returns the cell's plasticity, and adds its model-free plasticity to each batch. Batches share neither pairs nor
+  /// queries, so their spread shows all of the random error.
   Estimate measure(const WeightedCell& cell, std::size_t pairs, std::span<double> choice_of_batch) {
     const std::size_t dim = queries_.dim();
     const std::size_t batches = choice_of_batch.size();

@@ -8,7 +8,7 @@
 
 namespace attention_plasticity {
 
-/// A Monte Carlo value and its standard error. NaN: there is none.
+/// A Monte Carlo value and its standard error; NaN if there is none.
 struct Estimate {
   double value;
   double error;
@@ -20,20 +20,20 @@ struct CellTruth {
   Estimate plasticity;
 };
 
-/// What the measure says of a head in the limit of endless rows, from its parameters alone.
+/// The values that the measure tends to for a head as the number of rows grows, computed from its parameters alone.
 struct HeadTruth {
-  /// Mean over the cells, by the expected number of queries, of 4 Phi(z) Phi(-z): the limit of `ap_overall` with method
-  /// `full`, sampler `bucket`, weighting `queries`.
+  /// The mean of 4 Phi(z) Phi(-z) over the cells, weighted by the expected number of queries: the limit of `ap_overall`
+  /// with method `full`, sampler `bucket` and weighting `queries`.
   Estimate plasticity;
-  /// The same mean of 4 p (1 - p), p the share of the bucket's queries themselves, not of a normal law, that prefer
-  /// one key to the other.
+  /// The same mean of 4 p (1 - p), where p is the share of the bucket's own queries, instead of a normal law, that
+  /// prefer one key to the other.
   Estimate choice;
-  std::size_t pairs = 0;         ///< of keys, in all cells
-  std::vector<CellTruth> cells;  ///< by query bucket and key bucket
+  std::size_t pairs = 0;         ///< key pairs in all cells
+  std::vector<CellTruth> cells;  ///< ordered by query bucket and key bucket
 };
 
-/// The truth of a query head from about `truth_pairs` key pairs. No cells (one bucket) or no pairs: NaN.
-/// The options must have passed `check`.
+/// The truth of a query head from about `truth_pairs` key pairs; NaN without cells (one bucket) or pairs. The options
+/// must have passed `check`.
 HeadTruth head_truth(const SynthOptions& options, HeadKey query_head);
 
 /// The key head that a query head reads.

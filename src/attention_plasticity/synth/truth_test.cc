@@ -16,8 +16,8 @@ namespace {
 
 constexpr HeadKey head{0, 1};
 
-// The mean of f(z) for z = size sqrt(dim) u, u a coordinate of a random direction: the truth of an isotropic head
-// without drift, whose z is the constant part's component along w.
+// The mean of f(z) for z = size sqrt(dim) u, where u is a coordinate of a random direction. This is the truth of an
+// isotropic head without drift, whose z is the component of the constant part along w.
 double isotropic_mean(double size, std::size_t dim, const std::function<double(double)>& f) {
   constexpr int steps = 20000;
   double sum = 0;
@@ -33,7 +33,7 @@ double isotropic_mean(double size, std::size_t dim, const std::function<double(d
 
 double normal_plasticity(double z) { return std::erfc(z / std::numbers::sqrt2) * std::erfc(-z / std::numbers::sqrt2); }
 
-// With the distribution function of Student's t of 5 degrees in place of the normal one, z in deviations.
+// The same with the distribution function of Student's t with 5 degrees of freedom; z is in deviations.
 double heavy_plasticity(double z) {
   const double angle = std::atan(z / std::sqrt(3.0));
   const double cosine = std::cos(angle);
@@ -84,7 +84,7 @@ TEST(Truth, HeavyTailsChangeTheChoiceButNotItsGaussianModel) {
 
 TEST(Truth, WithoutAMeanIsOneAndWithALargeMeanIsSmall) {
   const HeadTruth free = head_truth(isotropic(0), head);
-  EXPECT_NEAR(free.plasticity.value, 1, 1e-14);  // the cells' weights are rounded
+  EXPECT_NEAR(free.plasticity.value, 1, 1e-14);  // weights of cells are rounded
   EXPECT_EQ(free.plasticity.error, 0);
   EXPECT_LT(head_truth(isotropic(50), head).plasticity.value, 0.03);
 }
@@ -135,7 +135,7 @@ void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 
 class AnalysisOfSynthetic : public testing::TestWithParam<Case> {};
 
-// Both ways meet only here: the rows go through the whole analysis, the truth comes from the parameters.
+// The one test of both ways together: the rows go through the whole analysis, the truth comes from the parameters.
 TEST_P(AnalysisOfSynthetic, AgreesWithTheTruth) {
   SynthOptions synth;
   synth.rows = 20000;

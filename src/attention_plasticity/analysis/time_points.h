@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attention_plasticity/analysis/result.h"
+#include "attention_plasticity/base/head_rows.h"
+
+namespace attention_plasticity {
+
+/// Joins what the pooled and the position-exact measure found for each query bucket. A bucket that only `exact` has (no
+/// cells: bucket 0, or too few queries for the method) gets position and n_queries from its rows in `queries`. Both
+/// lists are by query bucket, and so is the result.
+std::vector<TimePoint> join_times(const HeadRows& queries, std::span<const PooledTime> pooled,
+                                  std::span<const ExactTime> exact);
+
+}  // namespace attention_plasticity

@@ -1,0 +1,122 @@
+#include "attention_plasticity/results/csv_table.h"
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+#include <cmath>
+
+#include "attention_plasticity/base/refusal_testing.h"
+#include "attention_plasticity/base/temporary_folder_testing.h"
+
+namespace attention_plasticity {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string refusal_of(const std::string& text) {
+  return refusal([&] { parse_csv(text, "a.csv"); });
+}
+
+TEST(CsvTable, HasHeaderRowsAndLines) {
+  const CsvTable table = parse_csv("layer,score\n0,1.5\n\n1,\n");
+  EXPECT_EQ(table.columns, (std::vector<std::string>{"layer", "score"}));
+  EXPECT_EQ(table.rows, (Rows{{"0", "1.5"}, {"1", ""}}));
+  EXPECT_EQ(table.lines, (std::vector<std::size_t>{2, 4}));
+  EXPECT_EQ(table.find("score"), 1U);
+  EXPECT_EQ(table.find("absent"), std::nullopt);
+}
+
+TEST(CsvTable, ReadsQuotesAndLineBreaksInside) {
+  const CsvTable table = parse_csv("name,\"a \"\"b\"\", c\"\n\"x,\r\ny\n\",1\nz,\"\"\n");
+  EXPECT_EQ(table.columns[1], "a \"b\", c");
+  EXPECT_EQ(table.rows, (Rows{{"x,\r\ny\n", "1"}, {"z", ""}}));
+  EXPECT_EQ(table.lines, (std::vector<std::size_t>{2, 5}));
+}
+
+TEST(CsvTable, TakesWindowsFilesAndAMissingLastLineBreak) {
+  const CsvTable table = parse_csv("\xEF\xBB\xBFlayer , score\r\n0,\"1\"\r\n1,2");
+  EXPECT_EQ(table.columns, (std::vector<std::string>{"layer", "score"}));
+  EXPECT_EQ(table.rows, (Rows{{"0", "1"}, {"1", "2"}}));
+}
+
+TEST(CsvTable, RefusesBrokenTablesAndNamesTheLine) {
+  EXPECT_EQ(refusal_of(""), "input: a.csv: is empty; a table with a header is needed");
+  EXPECT_EQ(refusal_of("\n\n"), "input: a.csv: is empty; a table with a header is needed");
+  EXPECT_EQ(refusal_of("a,b\n1,2\n3\n"), "input: a.csv: line 3: 1 fields where the header has 2");
+  EXPECT_EQ(refusal_of("a,b\n\"1\n2\",2,3\n"), "input: a.csv: line 2: 3 fields where the header has 2");
+  EXPECT_EQ(refusal_of("a,b, a\n"), "input: a.csv: line 1: column 'a' occurs twice");
+  EXPECT_EQ(refusal_of("a\n1\n\"2\n\n"), "input: a.csv: line 3: a quote opens here and is never closed");
+  EXPECT_EQ(refusal_of("a\n\"1\"x\n"), "input: a.csv: line 2: text after a closing quote; double the quotes inside");
+}
+
+TEST(CsvTable, ReadsNumbersAndGaps) {
+  const CsvTable table = parse_csv("x\n 1.5 \n-2e-3\n+4\nnan\nNaN\n\"\"\n", "a.csv");
+  EXPECT_EQ(table.number(0, 0), 1.5);
+  EXPECT_EQ(table.number(1, 0), -0.002);
+  EXPECT_EQ(table.number(2, 0), 4.0);
+  for (const std::size_t row : {3U, 4U, 5U}) EXPECT_TRUE(std::isnan(table.number(row, 0)));
+}
+
+TEST(CsvTable, NamesTheFieldThatIsNotANumber) {
+  for (const std::string text : {"x1", "1x", "inf", "1e999", "0x10", "+-1", "1 2"}) {
+    const CsvTable table = parse_csv("id,x\n0,1\n0," + text + "\n", "a.csv");
+    EXPECT_EQ(refusal([&] { table.number(2 - 1, 1); }),
+              "input: a.csv: line 3, column 'x': '" + text + "' is not a finite number");
+  }
+}
+
+TEST(CsvTable, ReadsIndicesAlsoAsPandasWritesThem) {
+  const CsvTable table = parse_csv("i\n7\n7.0\n9999\n-1\n1.5\n10000\n\"\"\n", "a.csv");
+  EXPECT_EQ(table.index(0, 0), 7);
+  EXPECT_EQ(table.index(1, 0), 7);
+  EXPECT_EQ(table.index(2, 0), 9999);
+  for (const std::size_t row : {3U, 4U, 5U}) EXPECT_THROW(table.index(row, 0), Error);
+  // A line with only a pair of quotes is a row of one empty field.
+  EXPECT_EQ(refusal([&] { table.index(6, 0); }),
+            "input: a.csv: line 8, column 'i': '' is not a whole number from 0 to "
+            "9999");
+}
+
+TEST(CsvTable, ShowsOddTextOnOneLine) {
+  const CsvTable table = parse_csv("x,y\n\"a\nb\x01\",0\n", "a.csv");
+  EXPECT_EQ(refusal([&] { table.number(0, 0); }),
+            "input: a.csv: line 2, column 'x': 'a\\nb\\x01' is not a finite number");
+}
+
+TEST(CsvTable, IsReadFromAFile) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(refusal([&] { read_csv(folder / "a.csv"); }),
+            "input: " + (folder / "a.csv").string() + ": there is no such file");
+  EXPECT_EQ(refusal([&] { read_csv(folder.path()); }),
+            "input: " + folder.path().string() + ": is a folder and should be a file");
+}
+
+std::string quoted(const std::string& text) {
+  std::string field = "\"";
+  for (const char c : text) field += c == '"' ? "\"\"" : std::string(1, c);
+  return field + "\"";
+}
+
+RC_GTEST_PROP(CsvTable, GivesBackWhatWasQuoted, (const std::vector<std::pair<std::string, std::string>>& rows)) {
+  std::string text = "a,b\r\n";
+  for (const auto& [first, second] : rows) text += quoted(first) + "," + quoted(second) + "\n";
+  const CsvTable table = parse_csv(text);
+  RC_ASSERT(table.rows.size() == rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    RC_ASSERT(table.rows[i] == (std::vector<std::string>{rows[i].first, rows[i].second}));
+  }
+}
+
+RC_GTEST_PROP(CsvTable, ReadsOrRefusesAnyText, ()) {
+  const auto text = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("a1,\"\r\n\t \xEF")));
+  try {
+    const CsvTable table = parse_csv(text);
+    for (const auto& row : table.rows) RC_ASSERT(row.size() == table.columns.size());
+    RC_ASSERT(table.rows.size() == table.lines.size());
+  } catch (const Error& error) {
+    RC_ASSERT(error.kind() == ErrorKind::input);
+  }
+}
+
+}  // namespace
+}  // namespace attention_plasticity

@@ -1,0 +1,38 @@
+#include "attention_plasticity/results/csv_text.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <type_traits>
+
+namespace attention_plasticity {
+
+CsvText::CsvText(std::span<const std::string_view> columns) {
+  for (const std::string_view column : columns) {
+    if (!text_.empty()) text_ += ',';
+    text_ += column;
+  }
+  text_ += '\n';
+}
+
+void CsvText::add(const CsvValue& value) {
+  if (!at_start_) text_ += ',';
+  at_start_ = false;
+  std::visit(
+      [this](auto number) {
+        if constexpr (std::is_floating_point_v<decltype(number)>) {
+          if (std::isnan(number)) return;
+        }
+        std::array<char, 32> digits;
+        const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+        text_.append(digits.data(), written.ptr);
+      },
+      value);
+}
+
+void CsvText::end_row() {
+  text_ += '\n';
+  at_start_ = true;
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace attention_plasticity {
+
+/// A field of a table: whole numbers keep all their digits; NaN is an empty field.
+using CsvValue = std::variant<std::int64_t, std::uint64_t, double>;
+
+/// Builds a CSV text (RFC 4180, LF). Numbers are written in the shortest form that reads back to the same double
+/// (std::to_chars), so that equal results have equal bytes. A value that does not exist, such as the mean of no pairs,
+/// is an empty field: CSV readers agree on that, but not on how to spell NaN.
+class CsvText {
+ public:
+  /// Column names must not need quotes.
+  explicit CsvText(std::span<const std::string_view> columns);
+
+  /// Appends the next field of the row.
+  void add(const CsvValue& value);
+  void end_row();
+  std::string text() && { return std::move(text_); }
+
+ private:
+  std::string text_;
+  bool at_start_ = true;  // true at the start of a row
+};
+
+}  // namespace attention_plasticity

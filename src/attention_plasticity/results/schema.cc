@@ -1,0 +1,324 @@
+#include "attention_plasticity/results/schema.h"
+
+#include <algorithm>
+
+namespace attention_plasticity {
+namespace {
+
+using enum ColumnType;
+using enum Topic;
+
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+constexpr ValueRange from_zero{0, unbounded};
+constexpr ValueRange from_one{1, unbounded};
+constexpr ValueRange zero_to_one{0, 1};
+
+constexpr ResultColumn key(std::string_view name, std::string_view meaning) {
+  return {.name = name, .type = integer, .meaning = meaning, .range = from_zero, .python_name = name, .is_key = true};
+}
+
+constexpr ResultColumn layer = key("layer", "Layer of the head, from 0");
+constexpr ResultColumn q_head = key("q_head", "Query head, from 0");
+constexpr ResultColumn k_head = key("k_head", "Key head that the query head reads, from 0");
+
+constexpr ResultColumn count(std::string_view name, std::string_view meaning) {
+  return {.name = name, .type = integer, .meaning = meaning, .range = from_zero, .is_needed = false};
+}
+
+constexpr ResultColumn statistic(std::string_view name, std::string_view meaning, ValueRange range = {},
+                           bool in_summary = false) {
+  return {.name = name,
+          .meaning = meaning,
+          .range = range,
+          .python_name = name,
+          .topic = queries,
+          .in_summary = in_summary};
+}
+
+// A statistic in [0, 1] that maps show on that whole scale.
+constexpr ResultColumn share(std::string_view name, std::string_view meaning, bool in_summary = false) {
+  ResultColumn column = statistic(name, meaning, zero_to_one, in_summary);
+  column.colors = zero_to_one;
+  return column;
+}
+
+constexpr std::array metrics_columns{
+    layer,
+    q_head,
+    k_head,
+    ResultColumn{.name = "n_q_tokens", .type = integer, .meaning = "Queries used", .range = from_one,
+           .python_name = "n_q_tokens"},
+    ResultColumn{.name = "n_k_tokens", .type = integer, .meaning = "Keys used", .range = from_one,
+           .python_name = "n_k_tokens"},
+    ResultColumn{.name = "d_model", .type = integer, .meaning = "Components of a query or key", .range = from_one,
+           .python_name = "d_model"},
+    statistic("q_R2_pos", "Share of the queries' variance that follows position on a line, mean over components",
+              zero_to_one, true),
+    statistic("q_beta_norm", "Length of the queries' slope on position", from_zero),
+    ResultColumn{.name = "q_R2_scalar",
+           .meaning = "How well one projection of a query tells its position: R² on log2(position + 1)",
+           .range = zero_to_one,
+           .python_name = "q_R2_scalar",
+           .topic = queries,
+           .in_summary = true,
+           .in_list = true},
+    statistic("q_mae_baseline", "Mean absolute error of log2(position + 1) when its mean is the guess", from_zero),
+    statistic("q_mae_proj", "Mean absolute error of log2(position + 1) when the projection is the guess", from_zero),
+    statistic("q_mae_ratio", "q_mae_proj / q_mae_baseline; 1 when the projection tells nothing", from_zero, true),
+    statistic("q_resid0_skew", "Skewness of the queries along their slope, position removed"),
+    statistic("q_resid0_kurt", "Excess kurtosis of the queries along their slope, position removed", {}, true),
+    share("q_resid0_ks_p", "Kolmogorov–Smirnov p of normality along the slope"),
+    statistic("q_noise_med_abs_skew", "Median absolute skewness of the other components", from_zero, true),
+    statistic("q_noise_med_abs_kurt", "Median absolute excess kurtosis of the other components", from_zero, true),
+    share("q_noise_med_ks_p", "Median Kolmogorov–Smirnov p of the other components"),
+    share("q_noise_frac_ks_p_lt_alpha", "Share of the other components that are not normal at p_alpha", true),
+    ResultColumn{.name = "ap_overall",
+           .meaning = "Pooled plasticity, over buckets of positions; misleads on models with rotary embeddings",
+           .range = zero_to_one,
+           .python_name = "ap_overall",
+           .title = "Pooled plasticity",
+           .topic = plasticity,
+           .colors = zero_to_one,
+           .in_summary = true,
+           .in_validation = true,
+           .in_facts = true,
+           .in_list = true},
+    ResultColumn{.name = "ap_overall_se",
+           .meaning = "Standard error of ap_overall, over documents",
+           .range = from_zero,
+           .needs = Needs::errors,
+           .error_of = "ap_overall",
+           .topic = plasticity},
+    ResultColumn{.name = "ap_exact",
+           .meaning = "Position-exact plasticity: 0, the winner of two keys is fixed; 1, the query decides",
+           .range = zero_to_one,
+           .needs = Needs::exact,
+           .title = "Position-exact plasticity",
+           .topic = plasticity,
+           .colors = zero_to_one,
+           .in_summary = true,
+           .in_validation = true,
+           .in_facts = true,
+           .in_list = true},
+    ResultColumn{.name = "ap_exact_se",
+           .meaning = "Standard error of ap_exact, over documents",
+           .range = from_zero,
+           .needs = Needs::exact_and_errors,
+           .error_of = "ap_exact",
+           .topic = plasticity},
+    ResultColumn{.name = "ap_exact_empirical",
+           .meaning = "Position-exact plasticity, counted over queries instead of modelled",
+           .range = from_zero,
+           .needs = Needs::exact,
+           .topic = plasticity,
+           .colors = zero_to_one,
+           .in_facts = true},
+    ResultColumn{.name = "logit_fixed",
+           .meaning = "Part of the logit difference of two keys that is settled before the query comes",
+           .range = from_zero,
+           .needs = Needs::exact,
+           .topic = plasticity,
+           .in_validation = true,
+           .in_facts = true,
+           .in_list = true},
+    ResultColumn{.name = "logit_spread",
+           .meaning = "Part of the logit difference of two keys that the query adds",
+           .range = from_zero,
+           .needs = Needs::exact,
+           .topic = plasticity,
+           .in_validation = true,
+           .in_facts = true,
+           .in_list = true},
+    ResultColumn{.name = "n_triples",
+           .type = integer,
+           .meaning = "Triples of a query and two keys behind ap_exact",
+           .range = from_zero,
+           .needs = Needs::exact},
+};
+
+constexpr ResultColumn q_bucket{.name = "q_bucket",
+                          .type = integer,
+                          .meaning = "Bucket of the queries",
+                          .range = from_zero,
+                          .python_name = "q_bucket",
+                          .also_read_as = "bucket",
+                          .is_key = true};
+
+constexpr std::array buckets_columns{
+    layer,
+    q_head,
+    k_head,
+    q_bucket,
+    ResultColumn{.name = "k_bucket",
+           .type = integer,
+           .meaning = "Bucket of the keys, below q_bucket",
+           .range = from_zero,
+           .python_name = "k_bucket",
+           .is_key = true,
+           .is_needed = false},
+    ResultColumn{.name = "plasticity",
+           .meaning = "Mean over the cell's pairs of keys",
+           .range = zero_to_one,
+           .python_name = "ap_bucket"},
+    count("n_pairs", "Pairs of keys in that mean"),
+};
+
+constexpr std::array components_columns{
+    layer,
+    q_head,
+    k_head,
+    key("component", "Component of the query, from 0"),
+    ResultColumn{.name = "r2",
+           .meaning = "R² of the component on position",
+           .range = zero_to_one,
+           .python_name = "component_r2",
+           .is_needed = false,
+           .in_page = false},
+    ResultColumn{.name = "weight",
+           .meaning = "Its share of the sum of all components' R²",
+           .range = zero_to_one,
+           .python_name = "component_weight"},
+};
+
+constexpr std::array time_columns{
+    layer,
+    q_head,
+    k_head,
+    q_bucket,
+    ResultColumn{.name = "position",
+           .meaning = "Mean position of the bucket's queries, in tokens",
+           .range = from_zero,
+           .is_needed = false},
+    ResultColumn{.name = "plasticity",
+           .meaning = "Pooled plasticity: mean over all pairs of the bucket's cells",
+           .range = zero_to_one,
+           .python_name = "ap_bucket"},
+    count("n_pairs", "Pairs of keys in that mean"),
+    ResultColumn{.name = "n_queries",
+           .type = integer,
+           .meaning = "Queries in the bucket",
+           .range = from_one,
+           .is_needed = false,
+           .in_page = false},
+    ResultColumn{.name = "ap_exact",
+           .meaning = "Position-exact plasticity: mean over the triples whose query lies in the bucket",
+           .range = zero_to_one,
+           .needs = Needs::exact,
+           .is_needed = false,
+           .in_page = false},
+    ResultColumn{.name = "ap_exact_se",
+           .meaning = "Standard error of that mean, over documents",
+           .range = from_zero,
+           .needs = Needs::exact_and_errors,
+           .is_needed = false,
+           .in_page = false,
+           .error_of = "ap_exact"},
+    ResultColumn{.name = "n_triples",
+           .type = integer,
+           .meaning = "Triples in that mean",
+           .range = from_zero,
+           .needs = Needs::exact,
+           .is_needed = false,
+           .in_page = false},
+};
+
+constexpr std::array distance_columns{
+    layer,
+    q_head,
+    k_head,
+    key("near_bin", "Bin of the nearer key; bin b holds distances of 2^b − 1 to 2^(b+1) − 2 tokens"),
+    key("far_bin", "Bin of the farther key"),
+    ResultColumn{.name = "plasticity",
+           .meaning = "Position-exact plasticity, mean over the triples",
+           .range = zero_to_one,
+           .title = "Plasticity",
+           .colors = zero_to_one},
+    ResultColumn{.name = "logit_fixed",
+           .meaning = "Logit difference settled before the query comes, mean over the triples",
+           .range = from_zero,
+           .is_needed = false,
+           .title = "Fixed logit"},
+    ResultColumn{.name = "logit_spread",
+           .meaning = "Logit difference that the query adds, mean over the triples",
+           .range = from_zero,
+           .is_needed = false,
+           .title = "Logit spread"},
+    count("n_triples", "Triples in these means"),
+};
+
+constexpr std::array groups_columns{
+    layer,
+    q_head,
+    k_head,
+    key("group", "Group of examples that is left out, from 0"),
+    ResultColumn{.name = "ap_overall", .meaning = "Pooled plasticity without the group", .range = zero_to_one},
+    ResultColumn{.name = "ap_exact",
+           .meaning = "Position-exact plasticity without the group",
+           .range = zero_to_one,
+           .needs = Needs::exact,
+           .is_needed = false},
+};
+
+constexpr std::array<ResultTable, table_count> tables{{
+    {TableId::metrics, "metrics", "head_metrics.csv", "output_csv", "One row per head", Needs::nothing, true, true,
+     metrics_columns},
+    {TableId::buckets, "buckets", "head_bucket_plasticity.csv", "bucket_csv",
+     "One row per head, query bucket and key bucket", Needs::nothing, true, true, buckets_columns},
+    {TableId::components, "components", "head_component_weights.csv", "component_csv", "One row per head and component",
+     Needs::nothing, true, true, components_columns},
+    {TableId::time, "time", "head_time_plasticity.csv", "time_csv", "One row per head and query bucket",
+     Needs::nothing, false, true, time_columns},
+    {TableId::distance, "distance", "head_distance_plasticity.csv", "distance_csv",
+     "One row per head and pair of key distances", Needs::exact, false, true, distance_columns},
+    {TableId::groups, "groups", "head_groups.csv", "groups_csv", "One row per head and group of examples left out",
+     Needs::errors, false, false, groups_columns},
+}};
+
+constexpr std::array<std::string_view, 2> headlines{"ap_exact", "ap_overall"};
+
+bool is_met(Needs needs, const RunParts& run) {
+  switch (needs) {
+    case Needs::nothing:
+      return true;
+    case Needs::errors:
+      return run.errors;
+    case Needs::exact:
+      return run.exact;
+    case Needs::exact_and_errors:
+      return run.errors && run.exact;
+  }
+  return false;
+}
+
+}  // namespace
+
+const ResultColumn* ResultTable::find(std::string_view column) const {
+  const auto found = std::ranges::find(columns, column, &ResultColumn::name);
+  return found == columns.end() ? nullptr : &*found;
+}
+
+std::span<const ResultTable> result_tables() { return tables; }
+
+const ResultTable& result_table(TableId id) { return tables[static_cast<std::size_t>(id)]; }
+
+bool is_written(const ResultTable& table, const RunParts& run) {
+  return is_met(table.needs, run) && (table.in_python_compat || !run.python_compat);
+}
+
+bool is_written(const ResultColumn& column, const RunParts& run) {
+  return is_met(column.needs, run) && (!column.python_name.empty() || !run.python_compat);
+}
+
+bool is_head_id(const ResultColumn& column) {
+  return column.name == layer.name || column.name == q_head.name || column.name == k_head.name;
+}
+
+std::string_view written_name(const ResultColumn& column, const RunParts& run) {
+  return run.python_compat ? column.python_name : column.name;
+}
+
+std::span<const std::string_view> headline_measures() { return headlines; }
+
+bool is_headline(std::string_view column) { return std::ranges::find(headlines, column) != headlines.end(); }
+
+}  // namespace attention_plasticity

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+
+// The one schema of what a run writes. Whoever writes, reads, summarises, draws or documents a table asks here which
+// columns there are and what they mean. A new column takes one entry in schema.cc and its value in
+// run/result_tables.cc; a test compares docs/formats.md with the schema.
+
+namespace attention_plasticity {
+
+/// The tables of a run, in the order in which they are written and listed.
+enum class TableId { metrics, buckets, components, time, distance, groups };
+inline constexpr std::size_t table_count = 6;
+
+enum class ColumnType { integer, number };
+
+/// What a column or table needs in order to be written.
+enum class Needs {
+  nothing,
+  errors,            ///< `standard_errors: true`
+  exact,             ///< a known rotation, so that position-exact plasticity was measured
+  exact_and_errors,  ///< both
+};
+
+/// What a run measured. It decides which tables and columns are written.
+struct RunParts {
+  bool errors = false;         ///< standard errors
+  bool exact = false;          ///< position-exact plasticity
+  bool python_compat = false;  ///< `compat: python`: only the columns of the Python toolkit
+};
+
+/// The range of possible values, including both ends.
+struct ValueRange {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+/// The group in which the page lists a column of head_metrics.csv.
+enum class Topic { plasticity, queries, other };
+
+struct ResultColumn {
+  std::string_view name;
+  ColumnType type = ColumnType::number;
+  std::string_view meaning;  ///< one line
+  ValueRange range = {};
+  Needs needs = Needs::nothing;
+  std::string_view python_name = {};   ///< name in tables of the Python toolkit; empty: it has no such column
+  std::string_view also_read_as = {};  ///< a further name in tables of other programs; empty: none
+  bool is_key = false;                 ///< one of the columns that identify a row
+  bool is_needed = true;               ///< a table without it cannot be read
+  bool in_page = true;                 ///< the report carries it
+  std::string_view title = {};         ///< shown to people; empty: the name is shown
+  std::string_view error_of = {};      ///< the column whose standard error it is; empty: none
+
+  // For head_metrics.csv.
+  Topic topic = Topic::other;
+  std::optional<ValueRange> colors = {};  ///< fixed ends of the colour scale; none: least and largest value
+  bool in_summary = false;                ///< summarised after a run
+  bool in_validation = false;             ///< compared with labels unless the user names columns
+  bool in_facts = false;                  ///< shown beside a chosen head
+  bool in_list = false;                   ///< a column of the page's list of heads
+};
+
+struct ResultTable {
+  TableId id;
+  std::string_view name;     ///< short: "buckets"
+  std::string_view file;     ///< usual name: "head_bucket_plasticity.csv"
+  std::string_view field;    ///< the configuration field with its path: "bucket_csv"
+  std::string_view meaning;  ///< one line: what a row is
+  Needs needs;
+  bool in_python_compat;  ///< the Python toolkit writes it too
+  bool in_page;           ///< the report carries it
+  std::span<const ResultColumn> columns;
+
+  /// Null for a name that the schema does not know.
+  const ResultColumn* find(std::string_view column) const;
+};
+
+std::span<const ResultTable> result_tables();
+const ResultTable& result_table(TableId id);
+
+bool is_written(const ResultTable& table, const RunParts& run);
+bool is_written(const ResultColumn& column, const RunParts& run);
+
+/// Whether a column is layer, q_head or k_head. Every table begins with these.
+bool is_head_id(const ResultColumn& column);
+
+/// The name of the column in a table of this run.
+std::string_view written_name(const ResultColumn& column, const RunParts& run);
+
+/// The columns of head_metrics.csv whose mean describes a whole model, the preferred one first: ap_exact, ap_overall.
+std::span<const std::string_view> headline_measures();
+bool is_headline(std::string_view column);
+
+}  // namespace attention_plasticity

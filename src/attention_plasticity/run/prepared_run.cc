@@ -1,0 +1,189 @@
+#include "attention_plasticity/run/prepared_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/dump/capture_metadata.h"
+#include "attention_plasticity/dump/head_file.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+int one_more_than_largest(const std::set<HeadKey>& heads, int HeadKey::* member) {
+  int largest = -1;
+  for (const HeadKey& head : heads) largest = std::max(largest, head.*member);
+  // A head with the largest possible index lies outside any grid.
+  return std::min(largest, std::numeric_limits<int>::max() - 1) + 1;
+}
+
+ModelGrid model_grid(const RunConfig& config, const ModelShape& model, const DumpLayout& layout) {
+  const auto first_known = [](std::optional<int> given, std::optional<int> of_model, int discovered) {
+    return given ? *given : of_model.value_or(discovered);
+  };
+  const int found_layers = std::max(one_more_than_largest(layout.queries, &HeadKey::layer),
+                                    one_more_than_largest(layout.keys, &HeadKey::layer));
+  ModelGrid grid;
+  grid.num_layers = first_known(config.num_layers, model.num_layers, found_layers);
+  grid.num_q_heads =
+      first_known(config.num_q_heads, model.num_q_heads, one_more_than_largest(layout.queries, &HeadKey::head));
+  grid.num_k_heads =
+      first_known(config.num_k_heads, model.num_k_heads, one_more_than_largest(layout.keys, &HeadKey::head));
+  if (grid.num_q_heads == 0)
+    throw Error(ErrorKind::input, "the dump holds keys but no queries", layout.folder.string());
+  if (grid.num_k_heads == 0)
+    throw Error(ErrorKind::input, "the dump holds queries but no keys", layout.folder.string());
+  if (grid.num_q_heads % grid.num_k_heads != 0) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{} query heads cannot be divided evenly among {} key heads; pass the model's --num_q_heads "
+                    "and --num_k_heads",
+                    grid.num_q_heads, grid.num_k_heads));
+  }
+  return grid;
+}
+
+using Selection = std::optional<std::vector<int>>;
+
+bool is_selected(const Selection& selection, int number) {
+  return !selection || std::ranges::binary_search(*selection, number);
+}
+
+std::size_t selected_of(const Selection& selection, int all) {
+  return selection ? selection->size() : static_cast<std::size_t>(all);
+}
+
+bool is_in_grid(const ModelGrid& grid, const HeadKey& query) {
+  return query.layer < grid.num_layers && query.head < grid.num_q_heads;
+}
+
+// Empty for a file that cannot be read, which is reported when the head is read.
+HeadFooter readable_footer(const fs::path& file) {
+  try {
+    return read_head_footer(file);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// Peak memory of reading and analysing a file: two copies of its columns (the decoder's and ours), and for queries the
+// doubles of the statistics.
+std::uint64_t estimated_bytes(const HeadFooter& footer, Side side, const RunConfig& config) {
+  const std::uint64_t kept =
+      std::min<std::uint64_t>(footer.rows, config.analysis.max_tokens_per_head.value_or(footer.rows));
+  const std::uint64_t row = footer.width * sizeof(float) + 24;
+  const std::uint64_t subsample = kept < footer.rows ? kept * row : 0;
+  const std::uint64_t doubles = side == Side::query ? 2 * kept * footer.width * sizeof(double) : 0;
+  return 2 * footer.rows * row + subsample + doubles;
+}
+
+void add_tasks(PreparedRun& prepared, const RunConfig& config) {
+  for (const HeadKey& query : prepared.layout.queries) {
+    if (!is_in_grid(prepared.grid, query)) continue;
+    if (!is_selected(config.layers, query.layer) || !is_selected(config.q_heads, query.head)) continue;
+    HeadTask task;
+    task.head = {query.layer, query.head, prepared.grid.k_head(query.head)};
+    task.query_file = prepared.layout.file(Side::query, query);
+    task.key_file = prepared.layout.file(Side::key, {query.layer, task.head.k_head});
+    measure_files(task, config, prepared.tasks.empty() ? nullptr : &prepared.tasks.back());
+    prepared.tasks.push_back(std::move(task));
+  }
+  prepared.skipped =
+      selected_of(config.layers, prepared.grid.num_layers) * selected_of(config.q_heads, prepared.grid.num_q_heads) -
+      prepared.tasks.size();
+}
+
+void note_heads_outside(PreparedRun& prepared) {
+  const auto outside = std::ranges::count_if(prepared.layout.queries,
+                                             [&](const HeadKey& query) { return !is_in_grid(prepared.grid, query); });
+  if (outside == 0) return;
+  prepared.notes.push_back(
+      fmt::format("{} captured query {} outside the {} layers x {} query heads of the model and {} "
+                  "ignored",
+                  outside, outside == 1 ? "head lies" : "heads lie", prepared.grid.num_layers,
+                  prepared.grid.num_q_heads, outside == 1 ? "is" : "are"));
+}
+
+void note_large_heads(PreparedRun& prepared, const RunConfig& config) {
+  if (!config.memory_limit) return;
+  const auto large = std::ranges::count_if(
+      prepared.tasks, [&](const HeadTask& task) { return task.query_bytes + task.key_bytes > *config.memory_limit; });
+  if (large == 0) return;
+  prepared.notes.push_back(fmt::format("{} {} more memory than the limit of {} bytes and {} alone", large,
+                                       large == 1 ? "head needs" : "heads need", *config.memory_limit,
+                                       large == 1 ? "runs" : "run"));
+}
+
+// A rotation that does not fit is wrong for all heads, so it is refused before any of them is read.
+void check_rotation(const PreparedRun& prepared) {
+  if (!prepared.rotation) return;
+  std::set<std::pair<int, std::size_t>> seen;
+  for (const HeadTask& task : prepared.tasks) {
+    if (task.width > 0 && seen.emplace(task.head.layer, task.width).second) {
+      prepared.rotation->layer(task.head.layer, task.width);
+    }
+  }
+}
+
+std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout, const DumpSource& source) {
+  if (metadata.model_name) return *metadata.model_name;
+  // The folder of a snapshot is named by its commit, which would be meaningless to a reader.
+  if (source.hub && layout.folder == source.root) return fmt::format("{}@{}", source.hub->repo, source.hub->revision);
+  const fs::path folder = fs::absolute(layout.folder).lexically_normal();
+  return (folder.has_filename() ? folder.filename() : folder.parent_path().filename()).string();
+}
+
+}  // namespace
+
+void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* before) {
+  const HeadFooter queries = readable_footer(task.query_file);
+  task.query_bytes = estimated_bytes(queries, Side::query, config);
+  task.width = queries.width;
+  task.key_bytes = before != nullptr && before->key_file == task.key_file
+                       ? before->key_bytes
+                       : estimated_bytes(readable_footer(task.key_file), Side::key, config);
+}
+
+PreparedRun prepare_run(const RunConfig& config, const DumpSource& source) {
+  PreparedRun prepared;
+  const fs::path& root = source.root;
+  prepared.layout = source.layout;
+  prepared.hub = source.hub;
+  if (prepared.layout.note) prepared.notes.push_back(*prepared.layout.note);
+
+  CaptureMetadata metadata = read_capture_metadata(prepared.layout.folder, prepared.notes);
+  prepared.grid = model_grid(config, find_model_shape(root, prepared.layout.folder, prepared.notes), prepared.layout);
+  check_selection(config, prepared.grid.num_layers, prepared.grid.num_q_heads);
+  prepared.model_name = model_name(metadata, prepared.layout, source);
+  prepared.sampling_strategy = std::move(metadata.sampling_strategy);
+  prepared.sampling_bucket_size = metadata.bucket_size;
+
+  note_heads_outside(prepared);
+  add_tasks(prepared, config);
+  if (prepared.tasks.empty()) {
+    throw Error(ErrorKind::input,
+                "none of the selected heads was captured in this dump; `attention-plasticity inspect` "
+                "lists those that were",
+                prepared.layout.folder.string());
+  }
+  note_large_heads(prepared, config);
+  prepared.rotation = find_rotation(config, root, prepared.layout, prepared.notes);
+  check_rotation(prepared);
+  return prepared;
+}
+
+PreparedRun prepare_run(const RunConfig& config) {
+  if (!config.dataset_local_root) {
+    throw Error(ErrorKind::usage, "a dump on disk is given as --dataset_local_root FOLDER");
+  }
+  const fs::path root = *config.dataset_local_root;
+  return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt});
+}
+
+}  // namespace attention_plasticity

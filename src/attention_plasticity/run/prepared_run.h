@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention_plasticity/analysis/result.h"
+#include "attention_plasticity/dump/layout.h"
+#include "attention_plasticity/run/config.h"
+#include "attention_plasticity/run/rotation_source.h"
+
+namespace attention_plasticity {
+
+/// A head to analyse: its two files, and the memory that they will need.
+struct HeadTask {
+  HeadId head;
+  std::filesystem::path query_file;
+  std::filesystem::path key_file;
+  /// Estimated memory. 0 for a file that cannot be opened, which is reported when the head is read.
+  std::uint64_t query_bytes = 0;
+  std::uint64_t key_bytes = 0;
+  std::size_t width = 0;  ///< components of a query; 0: unknown
+};
+
+/// The sizes of the model. They define the grid of heads and which query heads share a key head.
+struct ModelGrid {
+  int num_layers = 0;
+  int num_q_heads = 0;
+  int num_k_heads = 0;
+
+  int k_head(int q_head) const { return q_head / (num_q_heads / num_k_heads); }
+};
+
+/// The dataset of the Hub that a dump comes from.
+struct HubOrigin {
+  std::string repo;
+  std::string revision;  ///< as the user gave it
+  std::string commit;
+};
+
+/// Where a run's heads are. `layout` may name files that are still to be downloaded.
+struct DumpSource {
+  std::filesystem::path root;
+  DumpLayout layout;
+  std::optional<HubOrigin> hub;  ///< none: the dump is on this machine
+};
+
+/// A run that is ready to start: the heads to analyse, and what is known of the model before any column is decoded.
+struct PreparedRun {
+  DumpLayout layout;
+  std::optional<HubOrigin> hub;
+  ModelGrid grid;
+  std::string model_name;
+  std::optional<std::string> sampling_strategy;  ///< how positions were sampled: uniform, log or all
+  std::optional<double> sampling_bucket_size;
+  std::optional<DumpRotation> rotation;  ///< none: position-exact plasticity is not measured
+  std::vector<HeadTask> tasks;           ///< by (layer, q_head)
+  std::size_t skipped = 0;               ///< number of selected heads that were not captured
+  std::vector<std::string> notes;        ///< one line each, for the user
+};
+
+/// Finds out which heads of a dump to analyse. Throws Error(usage) for sizes that do not fit each other or the
+/// selection, and Error(input) when there is no dump or it has none of the selected heads.
+PreparedRun prepare_run(const RunConfig& config, const DumpSource& source);
+
+/// The same for the dump on disk that the configuration names.
+PreparedRun prepare_run(const RunConfig& config);
+
+/// Fills in the memory and the width of a task whose files are on disk. `before`, if not null, is another measured
+/// task. When it has the same keys, they are not measured again.
+void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* before = nullptr);
+
+}  // namespace attention_plasticity

@@ -1,0 +1,249 @@
+#include "attention_plasticity/run/prepared_run.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/run/small_dump_testing.h"
+
+namespace attention_plasticity {
+namespace {
+
+std::vector<HeadId> heads_of(const PreparedRun& prepared) {
+  std::vector<HeadId> heads;
+  heads.reserve(prepared.tasks.size());
+  for (const HeadTask& task : prepared.tasks) heads.push_back(task.head);
+  return heads;
+}
+
+void expect_grid(const PreparedRun& prepared, int layers, int q_heads, int k_heads) {
+  EXPECT_EQ(prepared.grid.num_layers, layers);
+  EXPECT_EQ(prepared.grid.num_q_heads, q_heads);
+  EXPECT_EQ(prepared.grid.num_k_heads, k_heads);
+}
+
+TEST(PrepareRun, DiscoversTheModelFromTheHeads) {
+  const SmallDump dump(2, 4, 2);
+  const PreparedRun prepared = prepare_run(dump.config());
+  expect_grid(prepared, 2, 4, 2);
+  EXPECT_EQ(
+      heads_of(prepared),
+      (std::vector<HeadId>{{0, 0, 0}, {0, 1, 0}, {0, 2, 1}, {0, 3, 1}, {1, 0, 0}, {1, 1, 0}, {1, 2, 1}, {1, 3, 1}}));
+  EXPECT_EQ(prepared.tasks[6].query_file, dump.file(Side::query, 1, 2));
+  EXPECT_EQ(prepared.tasks[6].key_file, dump.file(Side::key, 1, 1));
+  EXPECT_EQ(prepared.skipped, 0U);
+  EXPECT_EQ(prepared.notes, std::vector<std::string>{});
+}
+
+TEST(PrepareRun, CountsALayerThatHasOnlyKeys) {
+  const SmallDump dump(1, 2, 1);
+  dump.write(Side::key, 2, 0, small_rows(1));
+  const PreparedRun prepared = prepare_run(dump.config());
+  expect_grid(prepared, 3, 2, 1);
+  EXPECT_EQ(prepared.tasks.size(), 2U);
+  EXPECT_EQ(prepared.skipped, 4U);
+}
+
+TEST(PrepareRun, TakesTheModelFromItsConfigJson) {
+  const SmallDump dump(2, 4, 2);
+  write_text(dump.root() / "config.json",
+             R"({"num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 4})");
+  const PreparedRun prepared = prepare_run(dump.config());
+  expect_grid(prepared, 3, 8, 4);
+  EXPECT_EQ(prepared.tasks[3].head, (HeadId{0, 3, 1}));
+  EXPECT_EQ(prepared.skipped, 16U);
+}
+
+TEST(PrepareRun, LooksForTheConfigJsonInTheRootTooWhereHeadsLieBelow) {
+  const SmallDump dump(2, 4, 2);
+  write_text(dump.root() / "config.json", R"({"num_hidden_layers": 3})");
+  write_text(dump.root().parent_path() / "config.json", R"({"num_hidden_layers": 9, "num_attention_heads": 8})");
+  const RunConfig config =
+      dump.config({{"--dataset_local_root", dump.root().parent_path().string()}, {"--model_dir", "dump"}});
+  expect_grid(prepare_run(config), 3, 8, 2);
+}
+
+TEST(PrepareRun, PrefersTheConfigurationToTheConfigJson) {
+  const SmallDump dump(2, 4, 2);
+  write_text(dump.root() / "config.json",
+             R"({"num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 4})");
+  expect_grid(prepare_run(dump.config({{"--num_layers", "5"}})), 5, 8, 4);
+  expect_grid(prepare_run(dump.config({{"--num_q_heads", "12"}})), 3, 12, 4);
+  expect_grid(prepare_run(dump.config({{"--num_k_heads", "1"}})), 3, 8, 1);
+}
+
+TEST(PrepareRun, SkipsAndCountsHeadsThatWereNotCaptured) {
+  const SmallDump dump(2, 4, 2);
+  dump.remove(Side::query, 0, 1);
+  dump.remove(Side::query, 1, 3);
+  const PreparedRun prepared = prepare_run(dump.config());
+  EXPECT_EQ(heads_of(prepared),
+            (std::vector<HeadId>{{0, 0, 0}, {0, 2, 1}, {0, 3, 1}, {1, 0, 0}, {1, 1, 0}, {1, 2, 1}}));
+  EXPECT_EQ(prepared.skipped, 2U);
+  EXPECT_EQ(prepared.notes, std::vector<std::string>{});
+}
+
+TEST(PrepareRun, KeepsToTheSelectionAndCountsOnlyItsGaps) {
+  const SmallDump dump(3, 4, 2);
+  dump.remove(Side::query, 0, 1);
+  dump.remove(Side::query, 2, 0);
+  dump.remove(Side::query, 2, 3);
+  const PreparedRun prepared = prepare_run(dump.config({{"--layers", "1-2"}, {"--q_heads", "0,2"}}));
+  EXPECT_EQ(heads_of(prepared), (std::vector<HeadId>{{1, 0, 0}, {1, 2, 1}, {2, 2, 1}}));
+  EXPECT_EQ(prepared.skipped, 1U);
+}
+
+TEST(PrepareRun, KeepsTheTaskOfAHeadWhoseKeysAreMissing) {
+  const SmallDump dump(1, 4, 2);
+  dump.remove(Side::key, 0, 0);
+  EXPECT_EQ(prepare_run(dump.config()).tasks.size(), 4U);
+}
+
+TEST(PrepareRun, IgnoresHeadsOutsideTheGridWithANote) {
+  const SmallDump dump(2, 4, 2);
+  const PreparedRun one =
+      prepare_run(dump.config({{"--num_q_heads", "2"}, {"--num_k_heads", "2"}, {"--num_layers", "2"}}));
+  EXPECT_EQ(one.tasks.size(), 4U);
+  EXPECT_EQ(one.notes,
+            std::vector<std::string>{"4 captured query heads lie outside the 2 layers x 2 query heads of the "
+                                     "model and are ignored"});
+  dump.write(Side::query, 7, 0, small_rows(1));
+  EXPECT_EQ(prepare_run(dump.config({{"--num_layers", "2"}})).notes,
+            std::vector<std::string>{
+                "1 captured query head lies outside the 2 layers x 4 query heads of the model and is ignored"});
+}
+
+TEST(PrepareRun, DoesNotWalkThroughAGridOfAnySize) {
+  const SmallDump dump(1, 2, 1);
+  write_text(dump.root() / "config.json", R"({"num_hidden_layers": 2147483647, "num_attention_heads": 2147483647})");
+  const PreparedRun prepared = prepare_run(dump.config());
+  EXPECT_EQ(prepared.tasks.size(), 2U);
+  EXPECT_EQ(prepared.skipped, std::size_t{2147483647} * 2147483647 - 2);
+}
+
+TEST(PrepareRun, LeavesTheLargestIndexThatAFolderCanNameOutsideTheGrid) {
+  const SmallDump dump(1, 2, 1);
+  dump.write(Side::query, 2147483647, 0, small_rows(1));
+  const PreparedRun prepared = prepare_run(dump.config());
+  EXPECT_EQ(prepared.grid.num_layers, 2147483647);
+  EXPECT_EQ(prepared.tasks.size(), 2U);
+  EXPECT_EQ(prepared.notes.size(), 1U);
+}
+
+TEST(PrepareRun, RefusesQueryHeadsThatCannotBeDivided) {
+  const SmallDump dump(1, 5, 2);
+  const Refusal refused = refusal(dump.config());
+  EXPECT_EQ(refused.kind, ErrorKind::usage);
+  EXPECT_EQ(
+      refused.message,
+      "5 query heads cannot be divided evenly among 2 key heads; pass the model's --num_q_heads and --num_k_heads");
+}
+
+TEST(PrepareRun, RefusesASelectionOutOfRange) {
+  const SmallDump dump(2, 4, 2);
+  const Refusal layers = refusal(dump.config({{"--layers", "0-2"}}));
+  EXPECT_EQ(layers.kind, ErrorKind::usage);
+  EXPECT_EQ(layers.message, "layers: 2 is out of range; the model has 2 layers, 0 to 1");
+  const Refusal heads = refusal(dump.config({{"--q_heads", "4"}}));
+  EXPECT_EQ(heads.kind, ErrorKind::usage);
+  EXPECT_EQ(heads.message, "q_heads: 4 is out of range; the model has 4 query heads, 0 to 3");
+}
+
+TEST(PrepareRun, RefusesASelectionWithoutCapturedHeads) {
+  const SmallDump dump(2, 2, 1);
+  dump.remove(Side::query, 1, 0);
+  dump.remove(Side::query, 1, 1);
+  const Refusal refused = refusal(dump.config({{"--layers", "1"}}));
+  EXPECT_EQ(refused.kind, ErrorKind::input);
+  EXPECT_NE(refused.message.find("none of the selected heads was captured"), std::string::npos) << refused.message;
+  EXPECT_EQ(refused.file, dump.root().string());
+}
+
+TEST(PrepareRun, RefusesADumpWithoutQueriesOrWithoutKeys) {
+  const SmallDump keys(1, 0, 1);
+  EXPECT_EQ(refusal(keys.config()).kind, ErrorKind::input);
+  EXPECT_EQ(refusal(keys.config()).message, "the dump holds keys but no queries");
+  const SmallDump queries(1, 1, 0);
+  EXPECT_EQ(refusal(queries.config()).kind, ErrorKind::input);
+  EXPECT_EQ(refusal(queries.config()).message, "the dump holds queries but no keys");
+}
+
+TEST(PrepareRun, RefusesARunWithoutALocalDump) {
+  const Refusal refused = refusal(RunConfig{});
+  EXPECT_EQ(refused.kind, ErrorKind::usage);
+  EXPECT_NE(refused.message.find("--dataset_local_root"), std::string::npos) << refused.message;
+}
+
+TEST(PrepareRun, RefusesADumpThatIsNotThere) {
+  const SmallDump dump(1, 1, 1);
+  const std::string missing = (dump.root() / "missing").string();
+  const Refusal refused = refusal(dump.config({{"--dataset_local_root", missing}}));
+  EXPECT_EQ(refused.kind, ErrorKind::input);
+  EXPECT_EQ(refused.file, missing);
+}
+
+TEST(PrepareRun, UsesTheRootInPlaceOfAMissingModelFolderWithANote) {
+  const SmallDump dump(1, 1, 1);
+  const PreparedRun prepared = prepare_run(dump.config({{"--model_dir", "model"}}));
+  EXPECT_EQ(prepared.layout.folder, dump.root());
+  EXPECT_EQ(prepared.notes.size(), 1U);
+}
+
+TEST(PrepareRun, NamesTheModelAfterItsCaptureOrItsFolder) {
+  const SmallDump dump(1, 1, 1);
+  EXPECT_EQ(prepare_run(dump.config()).model_name, "dump");
+  EXPECT_EQ(prepare_run(dump.config({{"--dataset_local_root", dump.root().string() + "/"}})).model_name, "dump");
+  EXPECT_EQ(prepare_run(dump.config({{"--dataset_local_root", dump.root().string() + "/l00h00q/.."}})).model_name,
+            "dump");
+  write_text(
+      dump.root() / "_saver_state.json",
+      R"({"model_name": "lab/model", "model_metadata": {"sampling_strategy": "log", "sampling_min_bucket_size": 32}})");
+  const PreparedRun prepared = prepare_run(dump.config());
+  EXPECT_EQ(prepared.model_name, "lab/model");
+  EXPECT_EQ(prepared.sampling_strategy, "log");
+  EXPECT_EQ(prepared.sampling_bucket_size, 32.0);
+}
+
+TEST(PrepareRun, NotesMetadataThatCannotBeRead) {
+  const SmallDump dump(1, 1, 1);
+  write_text(dump.root() / "_saver_state.json", "not json");
+  write_text(dump.root() / "config.json", "[]");
+  const PreparedRun prepared = prepare_run(dump.config());
+  EXPECT_EQ(prepared.notes.size(), 2U);
+  EXPECT_EQ(prepared.sampling_strategy, std::nullopt);
+  EXPECT_EQ(prepared.sampling_bucket_size, std::nullopt);
+}
+
+// 72 rows of 4 components: two copies of 40 bytes as columns, and for queries two of 32 bytes as doubles.
+TEST(PrepareRun, EstimatesTheMemoryOfAHead) {
+  const SmallDump dump(1, 2, 1);
+  write_text(dump.file(Side::query, 0, 1), "not parquet");
+  const PreparedRun prepared = prepare_run(dump.config());
+  EXPECT_EQ(prepared.tasks[0].key_bytes, 72U * 80);
+  EXPECT_EQ(prepared.tasks[0].query_bytes, 72U * (80 + 64));
+  EXPECT_EQ(prepared.tasks[1].key_bytes, 72U * 80);
+  EXPECT_EQ(prepared.tasks[1].query_bytes, 0U);
+  const PreparedRun part = prepare_run(dump.config({{"--max_tokens_per_head", "10"}}));
+  EXPECT_EQ(part.tasks[0].key_bytes, 72U * 80 + 10 * 40);
+  EXPECT_EQ(part.tasks[0].query_bytes, 72U * 80 + 10 * (40 + 64));
+}
+
+TEST(PrepareRun, NotesHeadsThatNeedMoreThanTheMemoryLimit) {
+  const SmallDump dump(1, 2, 1);
+  const auto notes = [&](const std::string& limit) {
+    return prepare_run(dump.config({{"--memory_limit", limit}})).notes;
+  };
+  const std::string needed = std::to_string(72 * (80 + 80 + 64));
+  EXPECT_EQ(notes(needed), std::vector<std::string>{});
+  EXPECT_EQ(notes("16127"),
+            std::vector<std::string>{"2 heads need more memory than the limit of 16127 bytes and run alone"});
+  EXPECT_EQ(needed, "16128");
+  dump.write(Side::query, 0, 0, small_rows(1, {0}));
+  EXPECT_EQ(notes("16127"),
+            std::vector<std::string>{"1 head needs more memory than the limit of 16127 bytes and runs alone"});
+}
+
+}  // namespace
+}  // namespace attention_plasticity

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "attention_plasticity/analysis/result.h"
+#include "attention_plasticity/results/schema.h"
+#include "attention_plasticity/run/config.h"
+
+// What the columns of results/schema.h hold: each has its value here, and nothing else knows both.
+
+namespace attention_plasticity {
+
+/// What was measured, as far as it decides on tables and columns.
+RunParts run_parts(std::span<const HeadResult> results, const RunConfig& config);
+
+/// A table as CSV, with the columns that `run` has. `results` are sorted by head; rows follow (layer, q_head, then the
+/// columns in order).
+std::string table_text(TableId table, std::span<const HeadResult> results, const RunParts& run);
+
+/// The same with the columns of a run that measured all of `results`.
+inline std::string table_text(TableId table, std::span<const HeadResult> results, const RunConfig& config) {
+  return table_text(table, results, run_parts(results, config));
+}
+
+/// A number of a head: a column of head_metrics.csv. NaN where it does not exist. The column must be in the schema.
+double metric_value(const HeadResult& head, std::string_view column);
+
+}  // namespace attention_plasticity

@@ -1,0 +1,243 @@
+#include "attention_plasticity/settings/yaml_settings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <system_error>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/utf8.h"
+#include "attention_plasticity/json/json.h"
+
+namespace attention_plasticity {
+namespace {
+
+
+// Far larger than any configuration, and small enough for what yaml-cpp does with hostile text.
+constexpr std::size_t max_file_size = std::size_t{1} << 20;
+// A mapping may hold lists or mappings, and these only single values.
+constexpr int max_mapping_depth = 2;
+
+[[noreturn]] void refuse(std::string_view place, std::string_view problem) {
+  throw Error(ErrorKind::usage, fmt::format("{}: {}", place, problem));
+}
+
+std::string place_of(std::string_view file, const YAML::Mark& mark) {
+  return mark.is_null() ? std::string(file) : fmt::format("{}:{}", file, mark.line + 1);
+}
+
+std::string read_text(const std::string& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) refuse(file, "is a folder; --config takes a YAML file");
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) refuse(file, fmt::format("cannot be read: {}", std::generic_category().message(errno)));
+  std::string text(max_file_size + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad()) refuse(file, fmt::format("cannot be read: {}", std::generic_category().message(errno)));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return text;
+}
+
+// YAML is printable text. yaml-cpp does not check that, and later readers of the values would fail.
+void check_printable(std::string_view text, std::string_view name) {
+  if (text.size() > max_file_size) refuse(name, "is larger than 1 MiB, too large for a configuration");
+  if (!is_utf8(text)) refuse(name, "is not UTF-8 text");
+  const auto is_control = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') || byte == 0x7f;
+  };
+  const auto found = std::ranges::find_if(text, is_control);
+  if (found == text.end()) return;
+  const auto line = 1 + std::count(text.begin(), found, '\n');
+  refuse(fmt::format("{}:{}", name, line),
+         fmt::format("has the control character {}; YAML is plain text", shown_text(std::string_view(&*found, 1))));
+}
+
+// Notes only where the last document starts.
+class DocumentStart : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { mark_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+  const YAML::Mark& mark() const { return mark_; }
+
+ private:
+  YAML::Mark mark_;
+};
+
+// The only document of a text. YAML::LoadAll would find others too, but never returns from a text such as ",": with it
+// the test SurviveALoneComma runs out of memory.
+YAML::Node document_of(const std::string& text, std::string_view name) {
+  try {
+    YAML::Node document = YAML::Load(text);
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    DocumentStart start;
+    if (parser.HandleNextDocument(start) && parser.HandleNextDocument(start)) {
+      refuse(place_of(name, start.mark()), "a second YAML document; a configuration is one mapping");
+    }
+    return document;
+  } catch (const YAML::DeepRecursion& error) {
+    refuse(place_of(name, error.mark), "is nested too deeply; a configuration is one mapping");
+  } catch (const YAML::Exception& error) {
+    refuse(place_of(name, error.mark), fmt::format("not valid YAML: {}", error.msg));
+  }
+}
+
+// Messages about a value name the place of its key: an alias has the mark of its anchor.
+
+// yaml-cpp gives a node without a tag the tag "" or "?", and quoted text "!".
+bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
+
+void refuse_own_tag(const YAML::Node& node, const Setting& setting) {
+  const std::string& tag = node.Tag();
+  if (tag.empty() || tag == "?" || tag == "!") return;
+  refuse(setting, fmt::format("has the tag {}; tags are not supported", shown_text(tag)));
+}
+
+std::string scalar_text(const YAML::Node& node, const Setting& setting) {
+  refuse_own_tag(node, setting);
+  return node.Scalar();
+}
+
+// A list as a flag would have it: [0-3, 7] becomes 0-3,7.
+std::string list_text(const YAML::Node& list, const Setting& setting) {
+  refuse_own_tag(list, setting);
+  std::vector<std::string> items;
+  for (const YAML::Node& item : list) {
+    if (!item.IsScalar()) refuse(setting, "takes a list of integers and ranges such as [0-3, 7]");
+    items.push_back(scalar_text(item, setting));
+  }
+  return fmt::format("{}", fmt::join(items, ","));
+}
+
+// A value in a mapping. Words and numbers are read as JSON; quoted ones are text.
+Json json_of(const YAML::Node& node, const Setting& setting, int depth = 0) {
+  refuse_own_tag(node, setting);
+  if (depth > max_mapping_depth) refuse(setting, "is nested too deeply");  // an alias may even name its own parent
+  if (node.IsNull()) return nullptr;
+  if (node.IsScalar()) {
+    const Json value = is_quoted(node) ? Json(Json::value_t::discarded) : Json::parse(node.Scalar(), nullptr, false);
+    return value.is_primitive() && !value.is_discarded() ? value : Json(node.Scalar());
+  }
+  if (node.IsSequence()) {
+    Json list = Json::array();
+    for (const YAML::Node& item : node) list.push_back(json_of(item, setting, depth + 1));
+    return list;
+  }
+  Json mapping = Json::object();
+  for (const auto& entry : node) {
+    if (!entry.first.IsScalar()) refuse(setting, "one of its keys is not a single word");
+    const std::string& name = entry.first.Scalar();
+    if (mapping.contains(name)) refuse(setting, fmt::format("repeats the key {}", shown_text(name)));
+    mapping[name] = json_of(entry.second, setting, depth + 1);
+  }
+  return mapping;
+}
+
+std::string expected_shape(const Field& field) {
+  if (field.type == ValueType::indices) return "takes indices and ranges such as 0-3,7";
+  if (field.type == ValueType::mapping) return "must be a mapping such as {rope_type: linear, factor: 4}";
+  return fmt::format("must be a single value ({})", field.type_text());
+}
+
+std::optional<std::string> value_text(const YAML::Node& node, const Field& field, const Setting& setting) {
+  if (node.IsNull()) return std::nullopt;
+  if (field.type == ValueType::indices && node.IsSequence()) return list_text(node, setting);
+  if (field.type == ValueType::mapping && node.IsMap()) return json_of(node, setting).dump();
+  if (!node.IsScalar()) {
+    refuse(setting, fmt::format("is a {}; it {}", node.IsMap() ? "mapping" : "list", expected_shape(field)));
+  }
+  std::string text = scalar_text(node, setting);
+  constexpr std::array unquoted{ValueType::integer, ValueType::number, ValueType::boolean};
+  if (is_quoted(node) && std::ranges::find(unquoted, field.type) != unquoted.end()) {
+    refuse(setting, fmt::format("\"{}\" is text; write the {} without quotes", shown_text(text), field.type_text()));
+  }
+  return text;
+}
+
+Setting setting_of(const YAML::Node& key_node, const YAML::Node& value, std::string_view name,
+                   const std::vector<Field>& fields) {
+  const std::string where = place_of(name, key_node.Mark());
+  if (!key_node.IsScalar()) refuse(where, "a key must be the name of a field");
+  Setting setting{key_node.Scalar(), std::nullopt, where};
+  if (setting.field == "<<") refuse(setting, "merge keys are not supported; write the fields out");
+  const Field* field = find_field(fields, setting.field);
+  if (field == nullptr) refuse_unknown(setting, fields);
+  setting.value = value_text(value, *field, setting);
+  return setting;
+}
+
+// Text that every YAML reader takes for the same text without quotes. yaml-cpp would leave out the quotes of "yes" and
+// "1.10" too, which other readers take for a boolean and a number.
+bool is_plain(const std::string& text) {
+  constexpr std::array<std::string_view, 9> special{"null", "true", "false", "yes", "no", "on", "off", "y", "n"};
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_inner = [is_letter](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || std::string_view("_./-").find(c) != std::string_view::npos;
+  };
+  return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, is_inner) &&
+         std::ranges::find(special, lower_case(text)) == special.end();
+}
+
+std::string quoted(const std::string& text) {
+  YAML::Emitter emitter;
+  // yaml-cpp writes a DEL as it is unless told to escape all that is not ASCII, and YAML does not allow one.
+  if (text.find('\x7f') != std::string::npos) emitter << YAML::EscapeNonAscii;
+  emitter << YAML::DoubleQuoted << text;
+  return emitter.c_str();
+}
+
+}  // namespace
+
+std::vector<Setting> read_yaml_settings(const std::string& file, const std::vector<Field>& fields) {
+  return parse_yaml_settings(read_text(file), file, fields);
+}
+
+std::vector<Setting> parse_yaml_settings(std::string_view text, std::string_view name,
+                                         const std::vector<Field>& fields) {
+  check_printable(text, name);
+  const YAML::Node mapping = document_of(std::string(text), name);
+  if (mapping.IsNull()) return {};
+  if (!mapping.IsMap()) refuse(place_of(name, mapping.Mark()), "not a mapping of fields to values");
+
+  std::vector<Setting> settings;
+  std::map<std::string, int> first_line;
+  for (const auto& entry : mapping) {
+    settings.push_back(setting_of(entry.first, entry.second, name, fields));
+    const auto [first, is_new] = first_line.emplace(settings.back().field, entry.first.Mark().line + 1);
+    if (!is_new) refuse(settings.back(), fmt::format("repeats the key of line {}", first->second));
+  }
+  return settings;
+}
+
+std::string yaml_text(const std::vector<FieldValue>& values) {
+  std::string text;
+  for (const FieldValue& value : values) {
+    const std::string plain = value.text.value_or("null");
+    text += fmt::format("{}: {}\n", value.name, value.is_text() && !is_plain(plain) ? quoted(plain) : plain);
+  }
+  return text;
+}
+
+}  // namespace attention_plasticity

@@ -9,7 +9,7 @@ jobs := $(shell nproc 2>/dev/null || echo 2)
 help:
 	@echo "make run             build, analyse the embedded SmolLM2 dump, draw its figures, write its report"
 	@echo "make test            build and pass every test"
-	@echo "make build           leave the program at $(program)"
+	@echo "make build           build the program, $(program), and the library"
 	@echo "make check           tests under sanitizers, clang-tidy, formatting"
 	@echo "make fuzz            feed the parsers of what the Hub answers with broken answers, for ten minutes"
 	@echo "make fresh           prove set-up, run and test in a bare Debian 12"
@@ -19,10 +19,12 @@ help:
 	@echo "make sample-results  write results/ anew"
 
 build:
-	@tools/setup.sh
+	@tools/setup.sh build
 	@tools/build.sh release
 
-run: build
+run:
+	@tools/setup.sh run
+	@tools/build.sh release
 	@$(program) analyze --config configs/example-smollm2-135m.yaml
 	@echo && echo "Figures and report:"
 	@$(program) plot plasticity --bucket_csv out/smollm2-135m
@@ -32,9 +34,10 @@ run: build
 	@$(program) plot heads --metrics out/smollm2-135m
 	@$(program) report out/smollm2-135m --labels examples/smollm2-135m/head_labels.csv
 
-test: build
+test:
 	@tools/setup.sh test
-	ctest --preset release --parallel $(jobs)
+	@tools/build.sh ci
+	ctest --preset ci --parallel $(jobs)
 
 check:
 	@tools/setup.sh check

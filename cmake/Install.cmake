@@ -8,7 +8,7 @@ foreach(module IN LISTS modules)
   list(APPEND objects $<TARGET_OBJECTS:${module}>)
 endforeach()
 add_library(attention_plasticity SHARED ${objects})
-target_link_libraries(attention_plasticity PRIVATE
+target_link_libraries(attention_plasticity PRIVATE ap_flags
   Arrow::arrow Arrow::parquet CURL::libcurl fmt::fmt hwy::hwy OpenSSL::Crypto yaml-cpp Threads::Threads ZLIB::ZLIB)
 target_include_directories(attention_plasticity INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(attention_plasticity INTERFACE cxx_std_20)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the release and the programs of bench/, and measures: tools/bench.sh [OPTION...], or `make bench`.
+# Builds the program and those of bench/ below build/bench, and measures: tools/bench.sh [OPTION...], or `make bench`.
 # `tools/bench.sh --help` lists the options; docs/performance.md explains the columns.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tools/build_bench.sh
+tools/build.sh bench
 /usr/bin/python3 bench/bench.py "$@"

@@ -1,27 +1,30 @@
 #!/usr/bin/env bash
 # Installs what a build needs on Debian 12, and skips what is installed already.
 #
-#   tools/setup.sh          compiler, libraries, Arrow, Node: enough for `make build` and `make run`
-#   tools/setup.sh test     also the Python client of the Hub, for `make test`
+#   tools/setup.sh [build]  compiler, libraries, Arrow, Node: what `make build` needs
+#   tools/setup.sh run      also gnuplot, which `make run` draws with
+#   tools/setup.sh test     also GoogleTest, RapidCheck, libpng and the Python client of the Hub, for `make test`
 #   tools/setup.sh check    also the formatter, the linter and the browser of `make check`
-#   tools/setup.sh fuzz     also clang with libFuzzer, for `make fuzz`
-#   tools/setup.sh fresh    also debootstrap, for `make fresh`
-#   tools/setup.sh bench    also Google Benchmark, valgrind, NumPy, SciPy, pandas, for `make bench` and `bench-check`
+#   tools/setup.sh fuzz     what `make fuzz` needs: clang with libFuzzer
+#   tools/setup.sh fresh    what `make fresh` needs: debootstrap
+#   tools/setup.sh bench    what `make bench` and `bench-check` need: Google Benchmark, valgrind, NumPy, SciPy, pandas
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(ca-certificates cmake fonts-dejavu-core g++ git gnuplot-nox make ninja-build python3 python3-venv
-          libcurl4-openssl-dev libfmt-dev libgtest-dev libhwy-dev libpng-dev librapidcheck-dev libssl-dev
-          libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev)
+packages=(ca-certificates cmake g++ git make ninja-build python3 python3-venv libcurl4-openssl-dev libfmt-dev libhwy-dev
+          libssl-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev)
+run_packages=(fonts-dejavu-core gnuplot-nox)
+test_packages=("${run_packages[@]}" libgtest-dev libpng-dev librapidcheck-dev)
 requirements=(arrow node)
 case "${1:-build}" in
   build) ;;
-  test) requirements+=(hub_test) ;;
-  check) requirements+=(hub_test check); packages+=(chromium) ;;
+  run) packages+=("${run_packages[@]}") ;;
+  test) packages+=("${test_packages[@]}"); requirements+=(hub_test) ;;
+  check) packages+=("${test_packages[@]}" chromium); requirements+=(hub_test check) ;;
   fuzz) packages+=(clang-14 libclang-rt-14-dev) ;;
-  fresh) packages+=(debootstrap) ;;
-  bench) requirements+=(bench); packages+=(libbenchmark-dev valgrind) ;;
-  *) echo "usage: tools/setup.sh [build|test|check|fuzz|fresh|bench]" >&2; exit 2 ;;
+  fresh) packages=(debootstrap); requirements=() ;;
+  bench) packages+=(libbenchmark-dev valgrind); requirements+=(bench) ;;
+  *) echo "usage: tools/setup.sh [build|run|test|check|fuzz|fresh|bench]" >&2; exit 2 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -30,10 +33,11 @@ system=$(. /etc/os-release 2>/dev/null && echo "${ID:-unknown} ${VERSION_ID:-}" 
 if [ "$system" != "debian 12" ]; then
   say "this is $system; the set-up knows Debian 12 only. Install by hand:"
   say "  a C++20 compiler (g++ 12 or newer), CMake 3.25 or newer, Ninja, Python 3 with venv"
-  say "  fmt 9, Highway 1.0, yaml-cpp 0.7, nlohmann-json 3.11, zlib, libcurl 7.85, OpenSSL 3, GoogleTest 1.12, RapidCheck"
+  say "  fmt 9, Highway 1.0, yaml-cpp 0.7, nlohmann-json 3.11, zlib, libcurl 7.85, OpenSSL 3"
   say "  Node 22.18 or newer with npm, which builds the page of \`report\`"
-  say "  gnuplot 5.4 with its cairo terminals and the font DejaVu Sans, which \`plot\` draws with; libpng for its tests"
+  say "  gnuplot 5.4 with its cairo terminals and the font DejaVu Sans, which \`plot\` draws with"
   say "  Arrow C++ with Parquet (or: python3 -m venv .venv && .venv/bin/pip install pyarrow==22.0.0)"
+  say "  GoogleTest 1.12, RapidCheck and libpng for the tests"
   say "then: cmake --preset release && cmake --build --preset release"
   exit 1
 fi
@@ -60,7 +64,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 # The stamp of a requirements file is its checksum. Only files that have changed are installed again.
-if [ ! -x .venv/bin/pip ]; then
+if [ ${#requirements[@]} -gt 0 ] && [ ! -x .venv/bin/pip ]; then
   say "making .venv"
   /usr/bin/python3 -m venv .venv
 fi

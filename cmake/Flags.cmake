@@ -1,0 +1,30 @@
+# How the project's own targets are compiled. Each links ap_flags privately, so that a project which includes this one
+# keeps its own flags.
+
+add_library(ap_flags INTERFACE)
+# Contracting a*b+c into one rounding would make results depend on the target: off everywhere.
+target_compile_options(ap_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off
+  $<$<BOOL:${AP_WARNINGS_AS_ERRORS}>:-Werror>)
+# For ccache, which takes files with precompiled headers only so.
+target_compile_options(ap_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+if(AP_SANITIZE)
+  target_compile_options(ap_flags INTERFACE -fsanitize=${AP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(ap_flags INTERFACE -fsanitize=${AP_SANITIZE})
+endif()
+
+# Text modules and tests hold no loop that -O3 would speed up, and it makes them a third slower to compile.
+set(AP_LIGHT_OPTIMIZATION $<$<CONFIG:Release>:-O1>)
+
+# ap_precompile(<name> HEADERS <headers>... [USES <libraries>...] [OPTIONS <compile options>...])
+# Precompiles headers; targets with the same flags take them with target_precompile_headers(REUSE_FROM <name>). Only
+# headers that most files include belong here: one that a file does not need still costs it the templates that the
+# header itself instantiates (nlohmann/json.hpp: 0.4 s).
+function(ap_precompile name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;USES;OPTIONS")
+  set(source ${PROJECT_BINARY_DIR}/${name}.cc)
+  file(CONFIGURE OUTPUT ${source} CONTENT "")
+  add_library(${name} OBJECT ${source})
+  target_link_libraries(${name} PRIVATE ap_flags ${arg_USES})
+  target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+endfunction()

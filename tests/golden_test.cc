@@ -46,18 +46,18 @@ void expect_pooled_figures(const RunResult& result, const RunConfig& config, con
   const CsvTable golden = read_csv(folder / "head_metrics.csv");
   expect_same_figures(columns_of(parse_csv(table_text(TableId::metrics, result.results, config)), golden), golden,
                       "head_metrics.csv");
-  expect_same_figures(parse_csv(table_text(TableId::buckets, result.results, config)), read_csv(folder / "head_bucket_plasticity.csv"),
-                      "head_bucket_plasticity.csv");
-  expect_same_figures(parse_csv(table_text(TableId::components, result.results, config)), read_csv(folder / "head_component_weights.csv"),
-                      "head_component_weights.csv");
+  expect_same_figures(parse_csv(table_text(TableId::buckets, result.results, config)),
+                      read_csv(folder / "head_bucket_plasticity.csv"), "head_bucket_plasticity.csv");
+  expect_same_figures(parse_csv(table_text(TableId::components, result.results, config)),
+                      read_csv(folder / "head_component_weights.csv"), "head_component_weights.csv");
 }
 
 void expect_exact_figures(const RunResult& result, const RunConfig& config, const fs::path& folder) {
   // The golden tables hold some of the columns.
-  for (const auto& [table, file] : {std::pair(TableId::metrics, "head_exact.csv"),
-                                    std::pair(TableId::time, "head_time_exact.csv"),
-                                    std::pair(TableId::distance, "head_distance_plasticity.csv"),
-                                    std::pair(TableId::groups, "head_groups_exact.csv")}) {
+  for (const auto& [table, file] :
+       {std::pair(TableId::metrics, "head_exact.csv"), std::pair(TableId::time, "head_time_exact.csv"),
+        std::pair(TableId::distance, "head_distance_plasticity.csv"),
+        std::pair(TableId::groups, "head_groups_exact.csv")}) {
     const CsvTable golden = read_csv(folder / file);
     expect_same_figures(columns_of(parse_csv(table_text(table, result.results, config)), golden), golden,
                         std::string(result_table(table).file));
@@ -118,7 +118,8 @@ TEST_P(Golden, FiguresHold) {
   EXPECT_TRUE(result.failures.empty());
   const fs::path folder = source / "tests/golden/minidoc-qwen3" / golden.name;
   expect_pooled_figures(result, config, folder);
-  EXPECT_EQ(parse_csv(table_text(TableId::metrics, result.results, config)).columns, read_csv(folder / "head_metrics.csv").columns);
+  EXPECT_EQ(parse_csv(table_text(TableId::metrics, result.results, config)).columns,
+            read_csv(folder / "head_metrics.csv").columns);
 }
 
 const GoldenCase cases[]{

@@ -80,7 +80,8 @@ TEST_F(ProgramReport, UnusableInputIsThree) {
   EXPECT_EQ(complaint({sample, "--output", "x.html", "--labels", "none.csv"}, 3), "none.csv: there is no such file");
   fs::copy(python, here_ / "broken");
   write_bytes(here_ / "broken/head_bucket_plasticity.csv", "layer,q_head,q_bucket,k_bucket\n");
-  EXPECT_EQ(complaint({"broken"}, 3), "broken/head_bucket_plasticity.csv: has no column plasticity or ap_bucket; it should be the "
+  EXPECT_EQ(complaint({"broken"}, 3),
+            "broken/head_bucket_plasticity.csv: has no column plasticity or ap_bucket; it should be the "
             "head_bucket_plasticity.csv of a run");
   write_bytes(here_ / "broken/run.json", "{");
   EXPECT_TRUE(complaint({"broken"}, 3).starts_with("broken/run.json: line 1: "));

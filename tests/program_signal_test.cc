@@ -9,8 +9,8 @@
 
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/head_file_writer.h"
-#include "attention_plasticity/synth/synthetic_dump.h"
 #include "attention_plasticity/results/schema.h"
+#include "attention_plasticity/synth/synthetic_dump.h"
 #include "program_support.h"
 
 namespace attention_plasticity {

@@ -135,7 +135,8 @@ TEST_F(ProgramValidate, WrongUseIsTwoAndNamesTheNearest) {
 }
 
 TEST_F(ProgramValidate, UnusableInputIsThree) {
-  EXPECT_EQ(complaint({"validate", "--metrics", "none.csv", "--labels", labels}, 3), "none.csv: there is no such file or folder");
+  EXPECT_EQ(complaint({"validate", "--metrics", "none.csv", "--labels", labels}, 3),
+            "none.csv: there is no such file or folder");
   EXPECT_EQ(complaint({"validate", "--metrics", exact, "--labels", "."}, 3), ".: is a folder and should be a file");
   write_bytes(here_ / "bad.csv", "layer,q_head,x\n1,0\n");
   EXPECT_EQ(complaint({"validate", "--metrics", exact, "--labels", "bad.csv"}, 3),

@@ -117,8 +117,7 @@ std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, c
   }
 }
 
-void print_extremes(const std::vector<HeadResult>& results, bool with_errors,
-                    const std::optional<HeadLabels>& labels) {
+void print_extremes(const std::vector<HeadResult>& results, bool with_errors, const std::optional<HeadLabels>& labels) {
   constexpr std::size_t count = 5;
   RankedMeasure measure{.name = "ap_exact"};
   for (const HeadResult& result : results) {
@@ -135,8 +134,8 @@ void print_extremes(const std::vector<HeadResult>& results, bool with_errors,
 
 void print_summary(const PreparedRun& prepared, const RunResult& run, const RunParts& parts,
                    const std::vector<std::string>& files, const std::optional<HeadLabels>& labels) {
-  fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", shown_text(prepared.model_name), run.results.size(),
-             run.failures.size(), prepared.skipped);
+  fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", shown_text(prepared.model_name),
+             run.results.size(), run.failures.size(), prepared.skipped);
   fmt::print("{}\n", summary_table(summarize(run.results, parts)));
   fmt::print("{}\n\n", model_line(run, parts));
   if (parts.exact) print_extremes(run.results, parts.errors, labels);

@@ -92,7 +92,8 @@ const HeadCells::Column* HeadCells::find(std::string_view column) const {
 HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, TableId id) {
   const std::vector<std::size_t> heads = heads_of_rows(table, metrics, id);
   const std::vector<FoundColumn> keys = find_all(table, id, [](const ResultColumn& column) { return column.is_key; });
-  const std::vector<FoundColumn> values = find_all(table, id, [](const ResultColumn& column) { return !column.is_key; });
+  const std::vector<FoundColumn> values =
+      find_all(table, id, [](const ResultColumn& column) { return !column.is_key; });
   const std::vector<Cell> cells = cells_of_rows(table, heads, keys);
   std::set<Cell> present;
   for (std::size_t row = 0; row < cells.size(); ++row) {

@@ -11,7 +11,9 @@ namespace {
 
 const HeadMetrics two_heads(parse_csv("layer,q_head,k_head,x\n0,1,0,1\n3,0,0,2\n", "metrics.csv"));
 
-HeadCells cells_of(const std::string& text) { return head_cells(parse_csv(text, "t.csv"), two_heads, TableId::buckets); }
+HeadCells cells_of(const std::string& text) {
+  return head_cells(parse_csv(text, "t.csv"), two_heads, TableId::buckets);
+}
 
 TEST(HeadCells, CellsAreThoseOfAnyHeadInOrder) {
   const HeadCells cells = cells_of(
@@ -53,9 +55,11 @@ TEST(HeadCells, HeadsThatWereNotMeasuredAreCounted) {
 }
 
 TEST(HeadCells, AmbiguousOrIncompleteTablesAreRefused) {
-  EXPECT_EQ(refusal([] { cells_of("layer,q_head,q_bucket,x\n0,1,1,0\n"); }),
-            "input: t.csv: has no column plasticity or ap_bucket; it should be the head_bucket_plasticity.csv of a run");
-  EXPECT_EQ(refusal([] { cells_of("layer,q_bucket,plasticity\n0,1,1\n"); }), "input: t.csv: has no column q_head; it should be the head_bucket_plasticity.csv of a run");
+  EXPECT_EQ(
+      refusal([] { cells_of("layer,q_head,q_bucket,x\n0,1,1,0\n"); }),
+      "input: t.csv: has no column plasticity or ap_bucket; it should be the head_bucket_plasticity.csv of a run");
+  EXPECT_EQ(refusal([] { cells_of("layer,q_bucket,plasticity\n0,1,1\n"); }),
+            "input: t.csv: has no column q_head; it should be the head_bucket_plasticity.csv of a run");
   EXPECT_EQ(refusal([] { cells_of("layer,q_head,q_bucket,plasticity\n0,1,1,0.5\n3,0,1,0\n0,1,1,0.25\n"); }),
             "input: t.csv: lines 2 and 4 have the same head and cell");
   EXPECT_EQ(refusal([] { cells_of("layer,q_head,q_bucket,plasticity\n0,1,1,high\n"); }),

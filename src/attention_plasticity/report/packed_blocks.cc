@@ -19,7 +19,6 @@ constexpr double largest_code = 65534;
 constexpr std::uint16_t nan_code = 65535;
 constexpr std::size_t alignment = 8;
 
-
 }  // namespace
 
 template <typename Number>

@@ -120,8 +120,8 @@ std::string page_part() {
 
 TEST(Schema, DocsDescribeEveryTableAndColumn) {
   const std::string page = read_text_file(std::filesystem::path(AP_SOURCE_DIR) / "docs/formats.md");
-  EXPECT_NE(page.find(page_part()), std::string::npos)
-      << "docs/formats.md should hold, as it stands here:\n\n" << page_part();
+  EXPECT_NE(page.find(page_part()), std::string::npos) << "docs/formats.md should hold, as it stands here:\n\n"
+                                                       << page_part();
 }
 
 }  // namespace

@@ -34,10 +34,10 @@ std::size_t column_place(const CsvTable& table, TableId id, std::string_view col
   const ResultColumn* known = schema.find(column);
   if (known == nullptr) throw std::logic_error("the schema has no column " + std::string(column));
   if (const auto place = find_column(table, *known)) return *place;
-  throw Error(ErrorKind::input,
-              fmt::format("has no column {}; it should be the {} of a run", fmt::join(names_of(*known), " or "),
-                          schema.file),
-              table.file);
+  throw Error(
+      ErrorKind::input,
+      fmt::format("has no column {}; it should be the {} of a run", fmt::join(names_of(*known), " or "), schema.file),
+      table.file);
 }
 
 }  // namespace attention_plasticity

@@ -16,8 +16,9 @@ TEST(ColumnPlace, TakesTheProjectsNameFirstThenThoseOfOthers) {
 TEST(ColumnPlace, SaysWhichNamesItLookedForAndWhichTableItNeeds) {
   const CsvTable table = parse_csv("layer,x\n1,2\n", "b.csv");
   EXPECT_EQ(find_column(table, *result_table(TableId::buckets).find("n_pairs")), std::nullopt);
-  EXPECT_EQ(refusal([&] { column_place(table, TableId::buckets, "plasticity"); }),
-            "input: b.csv: has no column plasticity or ap_bucket; it should be the head_bucket_plasticity.csv of a run");
+  EXPECT_EQ(
+      refusal([&] { column_place(table, TableId::buckets, "plasticity"); }),
+      "input: b.csv: has no column plasticity or ap_bucket; it should be the head_bucket_plasticity.csv of a run");
   EXPECT_EQ(refusal([&] { column_place(table, TableId::distance, "far_bin"); }),
             "input: b.csv: has no column far_bin; it should be the head_distance_plasticity.csv of a run");
 }

@@ -53,7 +53,8 @@ struct RunResult {
   std::vector<HeadResult> results;
   std::vector<HeadFailure> failures;  ///< likewise
   ModelWithoutGroup model_without_group;
-  std::vector<std::uint64_t> examples;  ///< of all heads that have a value, ascending; empty where one does not name them
+  std::vector<std::uint64_t>
+      examples;                    ///< of all heads that have a value, ascending; empty where one does not name them
   std::uint64_t dropped_rows = 0;  ///< by `non_finite: drop`
   bool interrupted = false;        ///< stopped before all was measured
   std::exception_ptr failure;      ///< what stopped it, when it was no request: files that did not arrive

@@ -33,8 +33,9 @@ std::vector<HeadId> heads_of(const auto& outcomes) {
 }
 
 std::vector<std::string> tables_of(const RunResult& run, const RunConfig& config) {
-  return {table_text(TableId::metrics, run.results, config), table_text(TableId::buckets, run.results, config), table_text(TableId::components, run.results, config),
-          table_text(TableId::time, run.results, config), table_text(TableId::distance, run.results, config)};
+  return {table_text(TableId::metrics, run.results, config), table_text(TableId::buckets, run.results, config),
+          table_text(TableId::components, run.results, config), table_text(TableId::time, run.results, config),
+          table_text(TableId::distance, run.results, config)};
 }
 
 // The first fields of each row, which are whole numbers.

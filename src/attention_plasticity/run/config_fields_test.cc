@@ -166,8 +166,7 @@ auto all_of(const RunConfig& c) {
       std::tie(c.compat, a.method, a.sampler, a.weighting, a.sliding_window_unit, a.max_tokens_per_head,
                a.normality_max_dims, a.p_alpha, a.num_pairs_per_bucket, a.max_relative_distance, a.seed,
                a.standard_errors, a.constant_component_fits),
-      std::tie(c.output_dir, c.tables, c.max_workers,
-               c.memory_limit),
+      std::tie(c.output_dir, c.tables, c.max_workers, c.memory_limit),
       std::tie(c.rope, c.rope_config, c.rope_theta, c.rope_dim, c.rope_layout, c.rope_scaling, a.vectors, a.num_triples,
                a.empirical_queries));
 }

@@ -40,13 +40,17 @@ std::vector<std::string> write(const RunConfig& config, const RunResult& run) {
 }
 
 std::set<std::string> complete() {
-  return {"head_groups.csv", "head_metrics.csv", "head_bucket_plasticity.csv", "head_component_weights.csv", "head_time_plasticity.csv",
-          "run.json"};
+  return {"head_groups.csv",          "head_metrics.csv", "head_bucket_plasticity.csv", "head_component_weights.csv",
+          "head_time_plasticity.csv", "run.json"};
 }
 
 std::set<std::string> partial() {
-  return {"head_groups.partial.csv", "head_metrics.partial.csv", "head_bucket_plasticity.partial.csv", "head_component_weights.partial.csv",
-          "head_time_plasticity.partial.csv", "run.partial.json"};
+  return {"head_groups.partial.csv",
+          "head_metrics.partial.csv",
+          "head_bucket_plasticity.partial.csv",
+          "head_component_weights.partial.csv",
+          "head_time_plasticity.partial.csv",
+          "run.partial.json"};
 }
 
 std::set<std::string> complete_and_partial() {
@@ -70,7 +74,8 @@ TEST(Results, HaveATableByDistanceWherePositionExactPlasticityIsMeasured) {
   std::set<std::string> names = complete();
   names.insert("head_distance_plasticity.csv");
   EXPECT_EQ(names_in(dump.output()), names);
-  EXPECT_EQ(texts_in(dump.output()).at("head_distance_plasticity.csv"), table_text(TableId::distance, run.results, config));
+  EXPECT_EQ(texts_in(dump.output()).at("head_distance_plasticity.csv"),
+            table_text(TableId::distance, run.results, config));
 }
 
 TEST(Results, OfACompleteRunAreTheTablesAndRunJson) {
@@ -112,7 +117,8 @@ TEST(Results, OfAnInterruptedRunArePartialAndLeaveEarlierOnesUntouched) {
   EXPECT_EQ(names_in(dump.output()), complete_and_partial());
   const Texts after = texts_in(dump.output());
   for (const auto& [name, text] : before) EXPECT_EQ(after.at(name), text) << name;
-  EXPECT_EQ(after.at("head_metrics.partial.csv"), table_text(TableId::metrics, std::span(run.results).first(1), config));
+  EXPECT_EQ(after.at("head_metrics.partial.csv"),
+            table_text(TableId::metrics, std::span(run.results).first(1), config));
   const auto json = nlohmann::json::parse(after.at("run.partial.json"));
   EXPECT_EQ(json["heads"]["done"], 1);
   EXPECT_EQ(json["files"], nlohmann::json(files));

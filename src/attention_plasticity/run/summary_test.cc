@@ -60,7 +60,8 @@ TEST(Summarize, TakesEachColumnFromItsOwnFigure) {
   result.noise = {5, 6, 0, 7};
   result.plasticity.overall = 8;
   double expected = 0;
-  for (const ColumnSummary& summary : summarize({&result, 1}, {})) EXPECT_EQ(summary.mean, ++expected) << summary.column;
+  for (const ColumnSummary& summary : summarize({&result, 1}, {}))
+    EXPECT_EQ(summary.mean, ++expected) << summary.column;
 }
 
 // 0.1, 0.2, 0.4, 0.8: mean 0.375; squared deviations 0.075625 + 0.030625 + 0.000625 + 0.180625 = 0.2875, over 3.

@@ -24,7 +24,6 @@
 namespace attention_plasticity {
 namespace {
 
-
 // Far larger than any configuration, and small enough for what yaml-cpp does with hostile text.
 constexpr std::size_t max_file_size = std::size_t{1} << 20;
 // A mapping may hold lists or mappings, and these only single values.

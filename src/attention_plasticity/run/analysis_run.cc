@@ -186,7 +186,7 @@ ModelWithoutGroup means_over_heads(std::span<const HeadResult> heads) {
 // The values without each group, of the same groups for all heads. Heads share documents, so the model's error leaves
 // the same examples out of all heads at once. Where a head was captured on other examples, its own groups differ from
 // those of the union, and it is measured again. False when a stop was requested before that was done.
-bool measure_common_groups(const PreparedRun& plan, const RunConfig& config, int workers, RunResult& run,
+bool measure_common_groups(const PreparedRun& prepared, const RunConfig& config, int workers, RunResult& run,
                            const RunObserver& observer, const std::stop_token& stop) {
   const bool examples_known = std::ranges::none_of(
       run.results, [](const HeadResult& result) { return has_value(result) && result.examples.empty(); });
@@ -198,7 +198,7 @@ bool measure_common_groups(const PreparedRun& plan, const RunConfig& config, int
   for (HeadResult& result : run.results) {
     if (!has_value(result) || result.examples == run.examples) continue;
     others.push_back(&result);
-    again.push_back(*std::ranges::find(plan.tasks, result.head, &HeadTask::head));
+    again.push_back(*std::ranges::find(prepared.tasks, result.head, &HeadTask::head));
   }
   if (!again.empty()) {
     const bool one = again.size() == 1;
@@ -207,7 +207,7 @@ bool measure_common_groups(const PreparedRun& plan, const RunConfig& config, int
                     "model",
                     again.size(), one ? "head was" : "heads were", one ? "it" : "them"));
     const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
-    Pass pass(again, plan.rotation, config, silent, run.examples);
+    Pass pass(again, prepared.rotation, config, silent, run.examples);
     pass.run(workers, stop);
     if (pass.ended() < again.size()) return false;
     const auto failed = [](const Pass::Outcome& outcome) { return !outcome.result; };
@@ -236,24 +236,24 @@ struct FreeKeptBlocks {
 
 }  // namespace
 
-RunResult run_analysis(const PreparedRun& plan, const RunConfig& config, int workers, const RunObserver& observer,
+RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int workers, const RunObserver& observer,
                        const std::stop_token& stop, const HeadArrival& arrive) {
   const FreeKeptBlocks at_the_end;
-  Pass pass(plan.tasks, plan.rotation, config, observer);
+  Pass pass(prepared.tasks, prepared.rotation, config, observer);
   RunResult run;
   try {
     pass.run(workers, stop, arrive);
   } catch (...) {
     if (!stop.stop_requested()) run.failure = std::current_exception();
   }
-  run.interrupted = pass.ended() < plan.tasks.size();
+  run.interrupted = pass.ended() < prepared.tasks.size();
   run.dropped_rows = pass.dropped_rows();
   for (Pass::Outcome& outcome : pass.outcomes()) {
     if (outcome.result) run.results.push_back(std::move(*outcome.result));
     if (outcome.failure) run.failures.push_back(std::move(*outcome.failure));
   }
   if (run.interrupted) return run;
-  run.interrupted = !measure_common_groups(plan, config, workers, run, observer, stop);
+  run.interrupted = !measure_common_groups(prepared, config, workers, run, observer, stop);
   return run;
 }
 

@@ -53,19 +53,19 @@ struct RunResult {
   std::vector<HeadResult> results;
   std::vector<HeadFailure> failures;  ///< likewise
   ModelWithoutGroup model_without_group;
-  std::vector<std::uint64_t>
-      examples;                    ///< of all heads that have a value, ascending; empty where one does not name them
+  /// Examples of all heads that have a value, ascending. Empty without standard errors, or where a head names none.
+  std::vector<std::uint64_t> examples;
   std::uint64_t dropped_rows = 0;  ///< by `non_finite: drop`
   bool interrupted = false;        ///< stopped before all was measured
-  std::exception_ptr failure;      ///< what stopped it, when it was no request: files that did not arrive
+  std::exception_ptr failure;      ///< why it stopped without a request: files did not arrive
 };
 
 /// Waits until the files of a task are there; what it throws ends the run.
 using HeadArrival = std::function<void(const HeadTask&)>;
 
-/// Reads and analyses the heads of a plan on `workers` threads. The results do not depend on their number. Files that
-/// were not there when the plan was made are waited for by `arrive`.
-RunResult run_analysis(const PreparedRun& plan, const RunConfig& config, int workers, const RunObserver& observer,
+/// Reads and analyses the heads of a prepared run on `workers` threads. The results do not depend on their number.
+/// Files that did not exist when the run was prepared are waited for by `arrive`.
+RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int workers, const RunObserver& observer,
                        const std::stop_token& stop, const HeadArrival& arrive = {});
 
 }  // namespace attention_plasticity

@@ -19,9 +19,9 @@ void remove_partial(const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> result_paths(const PreparedRun& plan, const RunConfig& config) {
+std::vector<std::string> result_paths(const PreparedRun& prepared, const RunConfig& config) {
   RunParts run = run_parts({}, config);
-  run.exact = plan.rotation.has_value();
+  run.exact = prepared.rotation.has_value();
   std::vector<std::string> paths;
   for (const ResultTable& table : result_tables()) {
     if (is_written(table, run)) paths.push_back(config.tables[table.id]);
@@ -30,11 +30,11 @@ std::vector<std::string> result_paths(const PreparedRun& plan, const RunConfig& 
   return paths;
 }
 
-void check_outputs(const PreparedRun& plan, const RunConfig& config) {
-  for (const std::string& path : result_paths(plan, config)) check_writable(path);
+void check_outputs(const PreparedRun& prepared, const RunConfig& config) {
+  for (const std::string& path : result_paths(prepared, config)) check_writable(path);
 }
 
-std::vector<std::string> write_results(const PreparedRun& plan, const RunConfig& config, const RunResult& run,
+std::vector<std::string> write_results(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
                                        const RunResources& resources) {
   const auto name = [&](const std::string& path) { return run.interrupted ? partial_name(path).string() : path; };
   OutputFiles output;
@@ -48,10 +48,10 @@ std::vector<std::string> write_results(const PreparedRun& plan, const RunConfig&
     }
   }
   files.push_back(name(run_json_path(config)));
-  output.stage(files.back(), run_json(plan, config, run, files, resources));
+  output.stage(files.back(), run_json(prepared, config, run, files, resources));
   output.commit();
   if (!run.interrupted && !run.results.empty()) {
-    for (const std::string& path : result_paths(plan, config)) remove_partial(path);
+    for (const std::string& path : result_paths(prepared, config)) remove_partial(path);
   }
   return files;
 }

@@ -39,9 +39,9 @@ std::optional<std::string> etag_of(const fs::path& file) {
   return content.filename().string();
 }
 
-Json file_json(const fs::path& file, const PreparedRun& plan, std::uintmax_t bytes) {
-  Json json{{"file", file.lexically_relative(plan.layout.folder).generic_string()}, {"bytes", bytes}};
-  if (plan.hub) {
+Json file_json(const fs::path& file, const PreparedRun& prepared, std::uintmax_t bytes) {
+  Json json{{"file", file.lexically_relative(prepared.layout.folder).generic_string()}, {"bytes", bytes}};
+  if (prepared.hub) {
     json["etag"] = value_or_null(etag_of(file));
   } else {
     std::error_code unknown;
@@ -51,24 +51,24 @@ Json file_json(const fs::path& file, const PreparedRun& plan, std::uintmax_t byt
   return json;
 }
 
-Json input_json(const PreparedRun& plan, const RunConfig& config) {
+Json input_json(const PreparedRun& prepared, const RunConfig& config) {
   std::set<fs::path> files;
-  for (const HeadTask& task : plan.tasks) files.insert({task.query_file, task.key_file});
+  for (const HeadTask& task : prepared.tasks) files.insert({task.query_file, task.key_file});
   Json heads = Json::array();
   for (const fs::path& file : files) {
     std::error_code missing;
     const std::uintmax_t bytes = fs::file_size(file, missing);
-    if (!missing) heads.push_back(file_json(file, plan, bytes));
+    if (!missing) heads.push_back(file_json(file, prepared, bytes));
   }
-  Json json{{"kind", plan.hub ? "hub" : "local"}};
-  if (plan.hub) {
-    json["repo"] = plan.hub->repo;
+  Json json{{"kind", prepared.hub ? "hub" : "local"}};
+  if (prepared.hub) {
+    json["repo"] = prepared.hub->repo;
   } else {
     json["root"] = value_or_null(config.dataset_local_root);
   }
-  json["folder"] = plan.layout.folder.generic_string();
-  json["revision"] = plan.hub ? Json(plan.hub->revision) : Json(nullptr);
-  json["commit"] = plan.hub ? Json(plan.hub->commit) : Json(nullptr);
+  json["folder"] = prepared.layout.folder.generic_string();
+  json["revision"] = prepared.hub ? Json(prepared.hub->revision) : Json(nullptr);
+  json["commit"] = prepared.hub ? Json(prepared.hub->commit) : Json(nullptr);
   json["files"] = std::move(heads);
   return json;
 }
@@ -84,7 +84,7 @@ Json rope_json(const std::optional<DumpRotation>& rotation, const HeadResult& re
 }
 
 // Layers of which no head was analysed are unknown, and left out.
-Json layers_json(const PreparedRun& plan, const RunResult& run) {
+Json layers_json(const PreparedRun& prepared, const RunResult& run) {
   Json layers = Json::array();
   std::set<int> seen;
   for (const HeadResult& result : run.results) {
@@ -92,18 +92,18 @@ Json layers_json(const PreparedRun& plan, const RunResult& run) {
     layers.push_back({{"layer", result.head.layer},
                       {"attention", result.window ? "sliding" : "full"},
                       {"window", value_or_null(result.window)},
-                      {"rope", rope_json(plan.rotation, result)}});
+                      {"rope", rope_json(prepared.rotation, result)}});
   }
   return layers;
 }
 
-Json model_json(const PreparedRun& plan, const RunResult& run) {
-  return {{"name", plan.model_name},
-          {"num_layers", plan.grid.num_layers},
-          {"num_q_heads", plan.grid.num_q_heads},
-          {"num_k_heads", plan.grid.num_k_heads},
+Json model_json(const PreparedRun& prepared, const RunResult& run) {
+  return {{"name", prepared.model_name},
+          {"num_layers", prepared.grid.num_layers},
+          {"num_q_heads", prepared.grid.num_q_heads},
+          {"num_k_heads", prepared.grid.num_k_heads},
           {"head_dim", run.results.empty() ? Json(nullptr) : Json(run.results.front().width)},
-          {"layers", layers_json(plan, run)}};
+          {"layers", layers_json(prepared, run)}};
 }
 
 Json config_json(const RunConfig& config) {
@@ -114,7 +114,7 @@ Json config_json(const RunConfig& config) {
   return fields;
 }
 
-Json heads_json(const PreparedRun& plan, const RunResult& run) {
+Json heads_json(const PreparedRun& prepared, const RunResult& run) {
   Json failed = Json::array();
   for (const HeadFailure& failure : run.failures) {
     failed.push_back({{"layer", failure.head.layer},
@@ -122,7 +122,7 @@ Json heads_json(const PreparedRun& plan, const RunResult& run) {
                       {"file", failure.file},
                       {"error", failure.message}});
   }
-  return {{"done", run.results.size()}, {"skipped", plan.skipped}, {"failed", std::move(failed)}};
+  return {{"done", run.results.size()}, {"skipped", prepared.skipped}, {"failed", std::move(failed)}};
 }
 
 Json model_summary_json(const ModelSummary& model) {
@@ -155,17 +155,17 @@ Json groups_json(const RunResult& run) {
 
 }  // namespace
 
-std::string run_json(const PreparedRun& plan, const RunConfig& config, const RunResult& run,
+std::string run_json(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
                      std::span<const std::string> files, const RunResources& resources) {
   const Json json{{"schema", 1},
                   {"program", program_json()},
-                  {"input", input_json(plan, config)},
-                  {"model", model_json(plan, run)},
+                  {"input", input_json(prepared, config)},
+                  {"model", model_json(prepared, run)},
                   {"sampling",
-                   {{"strategy", value_or_null(plan.sampling_strategy)},
-                    {"bucket_size", value_or_null(plan.sampling_bucket_size)}}},
+                   {{"strategy", value_or_null(prepared.sampling_strategy)},
+                    {"bucket_size", value_or_null(prepared.sampling_bucket_size)}}},
                   {"config", config_json(config)},
-                  {"heads", heads_json(plan, run)},
+                  {"heads", heads_json(prepared, run)},
                   {"summary", summary_json(run, run_parts(run.results, config))},
                   {"groups", groups_json(run)},
                   {"files", files},

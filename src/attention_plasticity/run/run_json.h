@@ -19,7 +19,7 @@ struct RunResources {
 };
 
 /// run.json: the contract that figures, report and validation read (docs/formats.md). `files` are the paths written.
-std::string run_json(const PreparedRun& plan, const RunConfig& config, const RunResult& run,
+std::string run_json(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
                      std::span<const std::string> files, const RunResources& resources);
 
 }  // namespace attention_plasticity

@@ -1,25 +1,31 @@
 #include "attention_plasticity/analysis/time_points.h"
 
 #include <limits>
+#include <map>
+
+#include "attention_plasticity/plasticity/mean.h"
 
 namespace attention_plasticity {
 namespace {
 
-TimePoint without_cells(const HeadRows& queries, std::int64_t bucket) {
-  TimePoint time{bucket, 0, std::numeric_limits<double>::quiet_NaN(), 0, 0};
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (queries.bucket[i] != bucket) continue;
-    time.position += queries.position[i];
-    ++time.n_queries;
-  }
-  time.position /= static_cast<double>(time.n_queries);
-  return time;
+using PositionsOfBuckets = std::map<std::int64_t, Mean>;
+
+// The mean position of the queries of each bucket, in one pass whatever the number of buckets.
+PositionsOfBuckets positions_of(const HeadRows& queries) {
+  PositionsOfBuckets positions;
+  for (std::size_t i = 0; i < queries.size(); ++i) positions[queries.bucket[i]].add(queries.position[i]);
+  return positions;
+}
+
+TimePoint without_cells(const Mean& positions, std::int64_t bucket) {
+  return {bucket, positions.value(), std::numeric_limits<double>::quiet_NaN(), 0, positions.count};
 }
 
 }  // namespace
 
 std::vector<TimePoint> join_times(const HeadRows& queries, std::span<const PooledTime> pooled,
                                   std::span<const ExactTime> exact) {
+  const PositionsOfBuckets positions = exact.empty() ? PositionsOfBuckets() : positions_of(queries);
   std::vector<TimePoint> times;
   auto next = exact.begin();
   const auto take_exact = [&](TimePoint time) {
@@ -33,11 +39,11 @@ std::vector<TimePoint> join_times(const HeadRows& queries, std::span<const Poole
   };
   for (const PooledTime& time : pooled) {
     while (next != exact.end() && next->query_bucket < time.query_bucket) {
-      take_exact(without_cells(queries, next->query_bucket));
+      take_exact(without_cells(positions.at(next->query_bucket), next->query_bucket));
     }
     take_exact({time.query_bucket, time.position, time.plasticity, time.n_pairs, time.n_queries});
   }
-  while (next != exact.end()) take_exact(without_cells(queries, next->query_bucket));
+  while (next != exact.end()) take_exact(without_cells(positions.at(next->query_bucket), next->query_bucket));
   return times;
 }
 

@@ -207,10 +207,10 @@ TEST(ExactPlasticity, SortsTriplesByTheDistanceOfBothKeys) {
   ASSERT_EQ(exact.distances.size(), count.size());
   double sum = 0;
   auto expected = count.begin();
-  for (const DistanceBin& cell : exact.distances) {
-    EXPECT_EQ(std::pair(cell.near_bin, cell.far_bin), expected->first);
-    EXPECT_EQ(cell.n_triples, (expected++)->second);
-    sum += cell.plasticity * static_cast<double>(cell.n_triples);
+  for (const DistanceBin& bin : exact.distances) {
+    EXPECT_EQ(std::pair(bin.near_bin, bin.far_bin), expected->first);
+    EXPECT_EQ(bin.n_triples, (expected++)->second);
+    sum += bin.plasticity * static_cast<double>(bin.n_triples);
   }
   EXPECT_NEAR(sum / 300, exact.overall, 1e-13);
 }

@@ -7,7 +7,7 @@ ap_precompile(ap_text_headers HEADERS ${standard_headers} <fmt/format.h> <fmt/ra
   OPTIONS ${AP_LIGHT_OPTIMIZATION})
 if(AP_BUILD_TESTS)
   ap_precompile(ap_test_headers HEADERS ${standard_headers} <fmt/format.h> <gtest/gtest.h> USES fmt::fmt GTest::gtest
-    OPTIONS ${AP_LIGHT_OPTIMIZATION})
+    OPTIONS ${AP_TEST_OPTIMIZATION})
   # Executables are compiled as such, and headers for them likewise.
   set_target_properties(ap_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 endif()
@@ -42,7 +42,7 @@ function(ap_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests
     POSITION_INDEPENDENT_CODE OFF)
   target_link_libraries(${name} PRIVATE ap_flags ${arg_USES} GTest::gtest_main rapidcheck fmt::fmt)
-  target_compile_options(${name} PRIVATE ${AP_LIGHT_OPTIMIZATION})
+  target_compile_options(${name} PRIVATE ${AP_TEST_OPTIMIZATION})
   target_compile_definitions(${name} PRIVATE AP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_precompile_headers(${name} REUSE_FROM ap_test_headers)
   if("parallel" IN_LIST arg_LABELS)

@@ -50,7 +50,7 @@ fs::path temporary_name(const fs::path& target) {
 class Descriptor {
  public:
   Descriptor(const fs::path& file, int flags, const fs::path& target)
-      : target_(target), fd_(::open(file.c_str(), flags | O_CLOEXEC, 0666)) {
+      : target_(target), fd_(::open(file.c_str(), flags, 0666)) {
     if (fd_ < 0) fail(target_, "create this file", errno);
   }
   Descriptor(const Descriptor&) = delete;
@@ -102,7 +102,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::string_view content) {
-  Descriptor out(temporary_, O_WRONLY | O_CREAT | O_TRUNC, target_);
+  Descriptor out(temporary_, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, target_);
   out.write(content);
   out.flush();
   out.close();
@@ -110,7 +110,7 @@ void AtomicFile::write(std::string_view content) {
 }
 
 void AtomicFile::commit() {
-  if (!is_flushed_) Descriptor(temporary_, O_RDONLY, target_).flush();
+  if (!is_flushed_) Descriptor(temporary_, O_RDONLY | O_CLOEXEC, target_).flush();
   std::error_code error;
   fs::rename(temporary_, target_, error);
   if (error) fail(target_, "replace this file", error.value());

@@ -59,21 +59,21 @@ const FieldTable<PlanFlags>& plan_table() {
   return table;
 }
 
-CachePlan plan_of_metrics(const PlanFlags& flags) {
+CachePlan plan_of_metrics(const std::string& metrics, const PlanFlags& flags) {
   check(flags.options);
-  const ResultFiles files(*flags.metrics);
+  const ResultFiles files(metrics);
   return plan_cache(read_head_metrics(files), files.description(), flags.options);
 }
 
-CachePlan plan_of_text(const std::string& text, PlanFormat format, PlanFlags flags) {
+CachePlan plan_of_text(const std::string& text, const std::string& file, PlanFormat format, PlanFlags flags) {
   switch (format) {
     case PlanFormat::json:
-      return parse_plan_json(text, *flags.plan);
+      return parse_plan_json(text, file);
     case PlanFormat::tsv:
-      return parse_plan_tsv(text, *flags.plan, flags.num_q_heads, flags.options);
+      return parse_plan_tsv(text, file, flags.num_q_heads, flags.options);
     case PlanFormat::scores:
       flags.options.column = "score";
-      return parse_plan_scores(text, *flags.plan, flags.num_kv_heads, flags.options);
+      return parse_plan_scores(text, file, flags.num_kv_heads, flags.options);
   }
   return {};
 }
@@ -86,13 +86,14 @@ CachePlan wanted_plan(const PlanFlags& flags, const Arguments& arguments) {
   const std::vector<Field> fields = descriptions(plan_table());
   if (flags.metrics) {
     check_scope(arguments.flags, fields, "metrics", "metrics");
-    return plan_of_metrics(flags);
+    return plan_of_metrics(*flags.metrics, flags);
   }
-  const std::string text = read_text_file(*flags.plan);
-  const PlanFormat format = cache_plan_format(text, *flags.plan);
+  const std::string file = flags.plan.value_or("");
+  const std::string text = read_text_file(file);
+  const PlanFormat format = cache_plan_format(text, file);
   const std::string_view word = format_words[static_cast<std::size_t>(format)];
   check_scope(arguments.flags, fields, word, fmt::format("a {} plan", word));
-  return plan_of_text(text, format, flags);
+  return plan_of_text(text, file, format, flags);
 }
 
 std::string summary(const CachePlan& plan) {

@@ -121,7 +121,7 @@ std::string endpoint(std::string address) {
   const auto parts = url_parts(address);
   // libcurl takes https:///x for https://x.
   if (!parts || address[scheme.size()] == '/') refuse("has no host, or a port that is not a number up to 65535");
-  if (parts->has_credentials) refuse("holds a user name or a password; a token belongs in HF_TOKEN");
+  if (parts && parts->has_credentials) refuse("holds a user name or a password; a token belongs in HF_TOKEN");
   return address;
 }
 

@@ -85,7 +85,7 @@ struct TypedField : Field {
   /// `member` is a pointer to a member, or a function from Options to a reference. `absent` describes a default that is
   /// null or empty; any other default is printed from a default-constructed Options.
   template <class T, class Member>
-  TypedField(std::string field_name, ValueKind<T> kind, Member member, std::string field_help,
+  TypedField(std::string field_name, const ValueKind<T>& kind, Member member, std::string field_help,
              const std::string& absent = {}, std::string field_scope = {})
       : Field{std::move(field_name),  kind.type,         kind.placeholder, std::move(field_help), {},
               std::move(field_scope), kind.null_is_value} {

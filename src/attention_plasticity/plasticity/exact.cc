@@ -119,8 +119,8 @@ class QueryBuckets {
   std::vector<ExactTime> times() const {
     std::vector<ExactTime> times;
     for (const Bucket& bucket : buckets_) {
-      std::vector<double> without;
-      for (const Mean& mean : bucket.without) without.push_back(mean.value());
+      std::vector<double> without(bucket.without.size());
+      std::ranges::transform(bucket.without, without.begin(), &Mean::value);
       times.push_back({bucket.number, bucket.all.value(), jackknife_error(without), bucket.all.count});
     }
     return times;

@@ -210,16 +210,20 @@ bool measure_common_groups(const PreparedRun& prepared, const RunConfig& config,
     Pass pass(again, prepared.rotation, config, silent, run.examples);
     pass.run(workers, stop);
     if (pass.ended() < again.size()) return false;
-    const auto failed = [](const Pass::Outcome& outcome) { return !outcome.result; };
-    if (std::ranges::any_of(pass.outcomes(), failed)) {
+    std::vector<HeadResult> measured;
+    for (Pass::Outcome& outcome : pass.outcomes()) {
+      if (outcome.result) measured.push_back(std::move(*outcome.result));
+    }
+    if (measured.size() < others.size()) {
       observer.note("a file could not be read a second time, so the error of the model stays empty");
       run.examples.clear();
       return true;
     }
     for (std::size_t i = 0; i < others.size(); ++i) {
-      HeadResult& measured = *pass.outcomes()[i].result;
-      others[i]->plasticity.without_group = std::move(measured.plasticity.without_group);
-      if (others[i]->exact) others[i]->exact->without_group = std::move(measured.exact->without_group);
+      others[i]->plasticity.without_group = std::move(measured[i].plasticity.without_group);
+      std::optional<ExactPlasticity>& exact = others[i]->exact;
+      std::optional<ExactPlasticity>& exact_again = measured[i].exact;
+      if (exact && exact_again) exact->without_group = std::move(exact_again->without_group);
     }
   }
   run.model_without_group = means_over_heads(run.results);

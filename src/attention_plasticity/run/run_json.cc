@@ -109,7 +109,8 @@ Json model_json(const PreparedRun& prepared, const RunResult& run) {
 Json config_json(const RunConfig& config) {
   Json fields = Json::object();
   for (const FieldValue& field : resolved_fields(config)) {
-    fields[field.name] = field.is_text() ? Json(*field.text) : Json::parse(field.text.value_or("null"));
+    const std::string text = field.text.value_or("null");
+    fields[field.name] = field.is_text() ? Json(text) : Json::parse(text);
   }
   return fields;
 }

@@ -3,7 +3,7 @@
 #include <limits>
 #include <map>
 
-#include "attention_plasticity/plasticity/mean.h"
+#include "attention_plasticity/stats/mean.h"
 
 namespace attention_plasticity {
 namespace {
@@ -13,7 +13,12 @@ using PositionsOfBuckets = std::map<std::int64_t, Mean>;
 // The mean position of the queries of each bucket, in one pass whatever the number of buckets.
 PositionsOfBuckets positions_of(const HeadRows& queries) {
   PositionsOfBuckets positions;
-  for (std::size_t i = 0; i < queries.size(); ++i) positions[queries.bucket[i]].add(queries.position[i]);
+  // Consecutive rows are mostly of one bucket, which is then not looked up again.
+  Mean* of_last = nullptr;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (i == 0 || queries.bucket[i] != queries.bucket[i - 1]) of_last = &positions[queries.bucket[i]];
+    of_last->add(queries.position[i]);
+  }
   return positions;
 }
 

@@ -9,6 +9,7 @@
 
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/figure/image_file.h"
+#include "attention_plasticity/results/result_files.h"
 
 namespace attention_plasticity {
 namespace {
@@ -126,10 +127,7 @@ PlotRequest plot_request(const Arguments& arguments) {
     const auto table = std::ranges::find_if(plot_fields(), [&](const Field& f) { return f.applies_to(figure); });
     throw Error(ErrorKind::usage, fmt::format("plot {} needs --{}: {}", figure, table->name, table->help));
   }
-  const std::filesystem::path& results = settings.figure.table;
-  std::error_code unknown;
-  const bool is_folder = std::filesystem::is_directory(results, unknown);
-  const std::filesystem::path beside = (is_folder ? results : results.parent_path()) / fmt::format("{}.png", figure);
+  const std::filesystem::path beside = results_folder(settings.figure.table) / fmt::format("{}.png", figure);
   if (settings.output) settings.figure.format = format_of(*settings.output);
   return {settings.figure, settings.output.value_or(beside.string())};
 }

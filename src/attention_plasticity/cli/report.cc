@@ -4,6 +4,7 @@
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/report/report.h"
+#include "attention_plasticity/results/result_files.h"
 
 namespace attention_plasticity {
 namespace {
@@ -42,9 +43,8 @@ int run_report(const Arguments& arguments) {
       arguments.only_positional("report takes one folder of results: attention-plasticity report RESULTS");
   options.labels = flags.labels;
   const Report report = make_report(options);
-  const bool is_folder = std::filesystem::is_directory(options.results);
-  const std::filesystem::path folder = is_folder ? options.results : options.results.parent_path();
-  const std::filesystem::path output = flags.output.value_or((folder / "report.html").string());
+  const std::filesystem::path output =
+      flags.output.value_or((results_folder(options.results) / "report.html").string());
   for (const std::string& note : report.notes) tell(note + "\n");
   write_file_atomically(output, report.page);
   fmt::print("{}: {} heads, {}\n", output.string(), report.heads, readable_size(report.page.size()));

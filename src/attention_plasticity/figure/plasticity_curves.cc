@@ -8,27 +8,17 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/results/table_columns.h"
 #include "attention_plasticity/stats/line_fit.h"
+#include "attention_plasticity/stats/mean.h"
 
 namespace attention_plasticity {
 namespace {
 
-struct Sum {
-  double total = 0;
-  std::size_t count = 0;
+using MeanByBucket = std::map<int, Mean>;
 
-  void add(double value) {
-    total += value;
-    ++count;
-  }
-  double mean() const { return total / static_cast<double>(count); }
-};
-
-using SumByBucket = std::map<int, Sum>;
-
-std::vector<CurvePoint> points_of(const SumByBucket& sums, const BucketGeometry& geometry) {
+std::vector<CurvePoint> points_of(const MeanByBucket& means, const BucketGeometry& geometry) {
   std::vector<CurvePoint> points;
-  points.reserve(sums.size());
-  for (const auto& [bucket, sum] : sums) points.push_back({bucket, geometry.middle(bucket), sum.mean()});
+  points.reserve(means.size());
+  for (const auto& [bucket, mean] : means) points.push_back({bucket, geometry.middle(bucket), mean.value()});
   return points;
 }
 
@@ -51,18 +41,18 @@ PlasticityCurves plasticity_curves(const CsvTable& table, const BucketGeometry& 
   const std::size_t q_head = place("q_head");
   const std::size_t bucket = place("q_bucket");
   const std::size_t value = place("plasticity");
-  std::map<std::pair<int, int>, SumByBucket> sums;
+  std::map<std::pair<int, int>, MeanByBucket> means;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const std::pair id(table.index(row, layer), table.index(row, q_head));
     const int q_bucket = table.index(row, bucket);
     const double plasticity = table.number(row, value);
-    if (!std::isnan(plasticity)) sums[id][q_bucket].add(plasticity);
+    if (!std::isnan(plasticity)) means[id][q_bucket].add(plasticity);
   }
-  if (sums.empty()) throw Error(ErrorKind::input, "has no value of plasticity to draw", table.file);
+  if (means.empty()) throw Error(ErrorKind::input, "has no value of plasticity to draw", table.file);
 
   PlasticityCurves curves;
-  SumByBucket over_heads;
-  for (const auto& [id, by_bucket] : sums) {
+  MeanByBucket over_heads;
+  for (const auto& [id, by_bucket] : means) {
     check_reach(geometry, by_bucket.rbegin()->first);
     HeadCurve curve{id.first, id.second, points_of(by_bucket, geometry), 0};
     curve.slope = slope_of(curve.points);

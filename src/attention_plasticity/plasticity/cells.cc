@@ -13,8 +13,8 @@
 #include "attention_plasticity/plasticity/key_buckets.h"
 #include "attention_plasticity/plasticity/key_difference_kernel.h"
 #include "attention_plasticity/plasticity/key_pairs.h"
-#include "attention_plasticity/plasticity/mean.h"
 #include "attention_plasticity/plasticity/query_model.h"
+#include "attention_plasticity/stats/mean.h"
 
 namespace attention_plasticity {
 namespace {

@@ -8,12 +8,12 @@
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
 #include "attention_plasticity/plasticity/key_difference_kernel.h"
-#include "attention_plasticity/plasticity/mean.h"
 #include "attention_plasticity/plasticity/triples.h"
 #include "attention_plasticity/plasticity/win_count_kernel.h"
 #include "attention_plasticity/plasticity/win_probability_kernel.h"
 #include "attention_plasticity/rotary/rotation_table.h"
 #include "attention_plasticity/stats/jackknife.h"
+#include "attention_plasticity/stats/mean.h"
 
 namespace attention_plasticity {
 namespace {

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "attention_plasticity/base/error.h"
-#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/base/version.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/report/head_cells.h"
@@ -19,8 +18,6 @@
 namespace attention_plasticity {
 namespace {
 
-namespace fs = std::filesystem;
-
 Json block_json(const PackedBlock& block) {
   constexpr const char* kinds[]{"f64", "i32", "u16"};
   return {{"kind", kinds[static_cast<std::size_t>(block.kind)]},
@@ -30,8 +27,9 @@ Json block_json(const PackedBlock& block) {
 }
 
 // A run may have thousands of input files; the page shows only their number and bytes.
-Json run_json(const fs::path& file) {
-  Json run = parse_json_object<Json>(read_text_file(file), {.file = file.string(), .unique_keys = true});
+Json run_json(const ResultFiles& results) {
+  if (!results.run()) return nullptr;
+  Json run = parse_json_object<Json>(results.run_text(), {.file = results.run()->string(), .unique_keys = true});
   const auto input = run.find("input");
   if (input == run.end() || !input->is_object()) return run;
   const auto files = input->find("files");
@@ -176,7 +174,7 @@ Report make_report(const ReportOptions& options) {
   head["schema"] = schema_json();
   head["program"] = {{"version", program.version}, {"commit", program.commit}};
   head["source"] = options.results.string();
-  head["run"] = files.run() ? run_json(*files.run()) : Json();
+  head["run"] = run_json(files);
   head["model"] = model_json(metrics, files.description());
   head["heads"] = heads_json(metrics, blocks);
   head["metrics"] = metrics_json(metrics, blocks);

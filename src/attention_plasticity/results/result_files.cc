@@ -56,15 +56,19 @@ std::size_t place(TableId table) { return static_cast<std::size_t>(table); }
 
 }  // namespace
 
-ResultFiles::ResultFiles(const fs::path& results, TableId given) {
-  if (!is_there(results)) throw Error(ErrorKind::input, "there is no such file or folder", results.string());
+fs::path results_folder(const fs::path& results) {
   std::error_code unknown;
-  const bool is_folder = fs::is_directory(results, unknown);
-  folder_ = is_folder ? results : results.parent_path();
+  return fs::is_directory(results, unknown) ? results : results.parent_path();
+}
+
+ResultFiles::ResultFiles(const fs::path& results, TableId given) : folder_(results_folder(results)) {
+  if (!is_there(results)) throw Error(ErrorKind::input, "there is no such file or folder", results.string());
+  const bool is_folder = folder_ == results;
   TableNames names;
   if (is_there(folder_ / "run.json")) {
     run_ = folder_ / "run.json";
-    names = TableNames(parse_json_object(read_text_file(*run_), {.file = run_->string(), .unique_keys = true}));
+    run_text_ = read_text_file(*run_);
+    names = TableNames(parse_json_object(run_text_, {.file = run_->string(), .unique_keys = true}));
   }
   for (const ResultTable& table : result_tables()) {
     if (!is_folder && table.id == given) {
@@ -102,7 +106,7 @@ const fs::path& ResultFiles::table(TableId table) const {
 
 std::optional<RunDescription> ResultFiles::description() const {
   if (!run_) return std::nullopt;
-  return parse_run_description(read_text_file(*run_), run_->string());
+  return parse_run_description(run_text_, run_->string());
 }
 
 }  // namespace attention_plasticity

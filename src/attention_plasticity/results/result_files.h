@@ -11,6 +11,9 @@
 
 namespace attention_plasticity {
 
+/// The folder of a run's results, which are given as that folder or as one of its files.
+std::filesystem::path results_folder(const std::filesystem::path& results);
+
 /// The files of a run that exist. `plot`, `report`, `validate` and `plan` all find them with this class.
 class ResultFiles {
  public:
@@ -27,6 +30,8 @@ class ResultFiles {
   const std::filesystem::path& table(TableId table) const;
   /// The path of run.json; none when it does not exist.
   const std::optional<std::filesystem::path>& run() const { return run_; }
+  /// The content of run.json, read once so that all readers see the same; empty when it does not exist.
+  const std::string& run_text() const { return run_text_; }
   /// What run.json says about the model; none without run.json. Throws Error(input) when it is not the run.json of a
   /// run.
   std::optional<RunDescription> description() const;
@@ -40,6 +45,7 @@ class ResultFiles {
   std::array<std::optional<std::filesystem::path>, table_count> tables_;
   std::array<std::string, table_count> left_out_;  // the path of a table that is left out; otherwise empty
   std::optional<std::filesystem::path> run_;
+  std::string run_text_;
   std::optional<std::filesystem::path> labels_;
   std::vector<std::string> notes_;
 };

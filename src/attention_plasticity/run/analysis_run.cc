@@ -14,6 +14,7 @@
 #include "attention_plasticity/base/large_vector.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/run/head_queue.h"
+#include "attention_plasticity/stats/mean.h"
 
 namespace attention_plasticity {
 namespace {
@@ -161,14 +162,11 @@ std::vector<double> mean_over_heads(std::span<const std::vector<double>* const> 
   std::vector<double> model;
   const std::size_t groups = without.empty() ? 0 : without.front()->size();
   for (std::size_t g = 0; g < groups; ++g) {
-    double sum = 0;
-    double heads = 0;
+    Mean mean;
     for (const std::vector<double>* head : without) {
-      if (std::isnan((*head)[g])) continue;
-      sum += (*head)[g];
-      heads += 1;
+      if (!std::isnan((*head)[g])) mean.add((*head)[g]);
     }
-    model.push_back(heads > 0 ? sum / heads : std::numeric_limits<double>::quiet_NaN());
+    model.push_back(mean.value());
   }
   return model;
 }

@@ -40,7 +40,7 @@ const FieldTable<AnalyzeFlags>& analyze_table() {
   static const FieldTable<AnalyzeFlags> table{
       {"dry_run", values::boolean(), &AnalyzeFlags::dry_run,
        "Print the resolved configuration and the plan, and stop."},
-      {"quiet", values::boolean(), &AnalyzeFlags::quiet, "Print failures only."},
+      {"quiet", values::boolean(), &AnalyzeFlags::quiet, "Print failures and warnings only."},
       {"labels", values::any_text(), &AnalyzeFlags::labels,
        "Known roles of heads, printed beside the most and least plastic heads.", "head_labels.csv in the dump"},
       {"progress", values::boolean(), &AnalyzeFlags::progress,
@@ -159,6 +159,7 @@ class Analysis {
     find_dump();
     if (flags_.dry_run) {
       for (const std::string& note : notes()) tell(note + "\n");
+      for (const std::string& warning : prepared_.warnings) tell("warning: " + warning + "\n");
       print_dry_run(prepared_, config_, workers_, missing_.empty() ? "" : described_files(dump_->snapshot(), missing_));
       return 0;
     }
@@ -199,6 +200,7 @@ class Analysis {
   RunResult measure() {
     Progress progress(verbosity_, terminal_, "heads");
     for (const std::string& note : notes()) progress.note(note);
+    for (const std::string& warning : prepared_.warnings) progress.warning(warning);
     const std::unique_ptr<Fetching> fetching = missing_.empty() ? nullptr : fetch(progress);
     const RunObserver observer{[&](const HeadEvent& event) {
                                  if (event.failure != nullptr) {
@@ -207,7 +209,8 @@ class Analysis {
                                    progress.advance(event.ended, event.total, head_line(event));
                                  }
                                },
-                               [&](const std::string& note) { progress.note(note); }};
+                               [&](const std::string& note) { progress.note(note); },
+                               [&](const std::string& warning) { progress.warning(warning); }};
     HeadArrival arrive;
     if (fetching) arrive = [&](const HeadTask& task) { fetching->wait_for(task); };
     return run_analysis(prepared_, config_, workers_, observer, interruption_.token(), arrive);

@@ -82,6 +82,12 @@ void Progress::failure(const std::string& line) {
   say(in_red(line, terminal_));
 }
 
+void Progress::warning(const std::string& line) {
+  const std::scoped_lock lock(mutex_);
+  erase();
+  say("warning: " + line);
+}
+
 void Progress::note(const std::string& line) {
   if (verbosity_ == Verbosity::quiet) return;
   const std::scoped_lock lock(mutex_);

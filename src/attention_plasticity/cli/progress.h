@@ -11,7 +11,7 @@ namespace attention_plasticity {
 
 /// How much is printed while work goes on.
 enum class Verbosity {
-  quiet,  ///< failures only
+  quiet,  ///< failures and warnings only
   plain,  ///< a line for each item
   bar,    ///< one line that is redrawn, with rate and time left; failures and notes stand above it
 };
@@ -38,6 +38,8 @@ class Progress {
   void line(const std::string& text);
   /// Shown at every verbosity.
   void failure(const std::string& line);
+  /// Shown at every verbosity, after "warning: ".
+  void warning(const std::string& line);
   /// Shown unless quiet.
   void note(const std::string& line);
 

@@ -60,6 +60,7 @@ struct PreparedRun {
   std::vector<HeadTask> tasks;           ///< by (layer, q_head)
   std::size_t skipped = 0;               ///< number of selected heads that were not captured
   std::vector<std::string> notes;        ///< one line each, for the user
+  std::vector<std::string> warnings;     ///< the same for what may make results wrong; never hidden
 };
 
 /// Finds out which heads of a dump to analyse. Throws Error(usage) for sizes that do not fit each other or the

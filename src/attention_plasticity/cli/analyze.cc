@@ -104,16 +104,31 @@ std::string model_line(const RunResult& run, const RunParts& parts) {
   return model_line("Plasticity", summarize_model("ap_overall", run.results, run.model_without_group.overall));
 }
 
+// Reads labels and tells how they fit the heads of the run.
+HeadLabels fitting_labels(const std::filesystem::path& file, PreparedRun& prepared) {
+  HeadLabels labels = read_head_labels(file);
+  std::vector<HeadId> heads(prepared.tasks.size());
+  std::ranges::transform(prepared.tasks, heads.begin(), &HeadTask::head);
+  RunDescription model;
+  model.num_layers = prepared.grid.num_layers;
+  model.num_q_heads = prepared.grid.num_q_heads;
+  model.num_k_heads = prepared.grid.num_k_heads;
+  const std::string note = fit_labels(labels, heads, model, prepared.layout.folder.string()).note(labels);
+  prepared.notes.insert(prepared.notes.end(), labels.notes.begin(), labels.notes.end());
+  if (!note.empty()) prepared.notes.push_back(note);
+  return labels;
+}
+
 // Labels of the heads: from the file given, or from head_labels.csv in the dump.
-std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, const PreparedRun& prepared) {
-  if (given) return read_head_labels(*given);
+std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, PreparedRun& prepared) {
+  if (given) return fitting_labels(*given, prepared);
   const std::filesystem::path found = prepared.layout.folder / "head_labels.csv";
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(found, unknown)) return std::nullopt;
   try {
-    return read_head_labels(found);
+    return fitting_labels(found, prepared);
   } catch (const Error& error) {
-    tell(fmt::format("{}: {}: ignored\n", found.string(), error.what()));
+    prepared.notes.push_back(fmt::format("{}: ignored: {}", found.string(), error.what()));
     return std::nullopt;
   }
 }
@@ -135,14 +150,36 @@ void print_extremes(const std::vector<HeadResult>& results, bool with_errors, co
 
 void print_summary(const PreparedRun& prepared, const RunResult& run, const RunParts& parts,
                    const std::vector<std::string>& files, const std::optional<HeadLabels>& labels) {
-  fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", shown_text(prepared.model_name),
-             run.results.size(), run.failures.size(), prepared.skipped);
+  fmt::print("{}: {} analysed, {} failed, {} not captured\n\n", shown_text(prepared.model_name),
+             counted_text(run.results.size(), "head"), run.failures.size(), prepared.skipped);
   fmt::print("{}\n", summary_table(summarize(run.results, parts)));
   fmt::print("{}\n\n", model_line(run, parts));
   if (parts.exact) print_extremes(run.results, parts.errors, labels);
   fmt::print("Written:\n");
   for (const std::string& file : files) fmt::print("  {}\n", file);
 }
+
+// Tells of heads without plasticity. False when no head has any.
+bool tell_without_plasticity(const std::vector<HeadResult>& results) {
+  const WithoutPlasticity without = heads_without_plasticity(results);
+  if (without.heads == 0) return true;
+  if (without.heads < results.size()) {
+    tell(
+        fmt::format("warning: {} of {} heads have no plasticity: {}\n", without.heads, results.size(), without.reason));
+    return true;
+  }
+  tell(fmt::format("attention-plasticity: no head has any plasticity: {}\n", without.reason));
+  return false;
+}
+
+constexpr std::string_view how_to_begin =
+    "analyze needs a dump: a folder on disk, or a dataset of the Hugging Face Hub\n\n"
+    "  attention-plasticity analyze --dataset_local_root FOLDER --output_dir out\n"
+    "  attention-plasticity analyze --dataset_name USER/DATASET --dataset_revision BRANCH --output_dir out\n"
+    "  attention-plasticity analyze --config FILE.yaml\n\n"
+    "attention-plasticity inspect FOLDER shows what a dump holds; attention-plasticity synth FOLDER writes one to "
+    "try.\n"
+    "attention-plasticity analyze --help lists every option.\n";
 
 // One run, from its configuration to its tables.
 class Analysis {
@@ -159,6 +196,7 @@ class Analysis {
   int run() {
     find_dump();
     if (flags_.dry_run) {
+      check_earlier_results(prepared_, config_);
       for (const std::string& note : notes()) tell(with_flags(note) + "\n");
       for (const std::string& warning : prepared_.warnings) tell("warning: " + with_flags(warning) + "\n");
       print_dry_run(prepared_, config_, workers_, missing_.empty() ? "" : described_files(dump_->snapshot(), missing_));
@@ -177,7 +215,8 @@ class Analysis {
     if (verbosity_ != Verbosity::quiet) {
       print_summary(prepared_, result, run_parts(result.results, config_), files, labels);
     }
-    return result.failures.empty() ? 0 : some_heads_failed;
+    const bool measured = tell_without_plasticity(result.results);
+    return result.failures.empty() && measured ? 0 : some_heads_failed;
   }
 
  private:
@@ -265,6 +304,10 @@ Command analyze_command() {
 
 int run_analyze(const Arguments& arguments) {
   arguments.refuse_positionals("analyze takes flags only; a dump is given as --dataset_local_root");
+  if (arguments.flags.empty()) {
+    tell(how_to_begin);
+    return exit_code(ErrorKind::usage);
+  }
   const AnalyzeFlags flags = options_of(analyze_table(), arguments);
   const RunConfig config = resolve_config(configured_settings(arguments, config_fields()));
   const Terminal terminal = Terminal::of_standard_error();

@@ -56,7 +56,7 @@ Command plot_command() {
 int run_plot(const Arguments& arguments) {
   const PlotRequest request = plot_request(arguments);
   const Figure figure = draw_figure(request.figure, gnuplot_here());
-  for (const std::string& note : figure.notes) tell(fmt::format("gnuplot: {}\n", note));
+  for (const std::string& note : figure.notes) tell(note + "\n");
   write_file_atomically(request.output, figure.image);
   fmt::print("{}\n", request.output);
   return 0;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
@@ -20,7 +21,7 @@ const FieldTable<ReportFlags>& report_table() {
       {"output", values::any_text(), &ReportFlags::output, "Where to write the page.",
        "report.html in the folder of the results"},
       {"labels", values::any_text(), &ReportFlags::labels, "Known labels of heads.",
-       "head_labels.csv of the results, if there is one"},
+       "head_labels.csv of the results or of the dump"},
   };
   return table;
 }
@@ -48,7 +49,7 @@ int run_report(const Arguments& arguments) {
       flags.output.value_or((results_folder(options.results) / "report.html").string());
   for (const std::string& note : report.notes) tell(with_flags(note) + "\n");
   write_file_atomically(output, report.page);
-  fmt::print("{}: {} heads, {}\n", output.string(), report.heads, readable_size(report.page.size()));
+  fmt::print("{}: {}, {}\n", output.string(), counted_text(report.heads, "head"), readable_size(report.page.size()));
   return 0;
 }
 

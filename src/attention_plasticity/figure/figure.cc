@@ -203,7 +203,7 @@ std::string heads_figure(const FigureOptions& options, const HeadMetrics& metric
 
 TableId figure_table(FigureKind kind) { return drawn_tables[static_cast<std::size_t>(kind)]; }
 
-std::string figure_script(const FigureOptions& options) {
+std::string figure_script(const FigureOptions& options, std::vector<std::string>* notes) {
   if (options.vmin && options.vmax && *options.vmin >= *options.vmax) {
     throw Error(ErrorKind::usage,
                 fmt::format("vmin should be below vmax: {} is not below {}", *options.vmin, *options.vmax));
@@ -211,6 +211,7 @@ std::string figure_script(const FigureOptions& options) {
   const TableId id = figure_table(options.kind);
   const ResultFiles files(options.table, id);
   const CsvTable table = read_csv(files.table(id));
+  if (notes != nullptr) *notes = files.notes();
   const Run run = files.description();
   switch (options.kind) {
     case FigureKind::plasticity:
@@ -228,10 +229,13 @@ std::string figure_script(const FigureOptions& options) {
 }
 
 Figure draw_figure(const FigureOptions& options, const Gnuplot& gnuplot) {
-  GnuplotOutput output = run_gnuplot(gnuplot, figure_script(options));
+  Figure figure;
+  GnuplotOutput output = run_gnuplot(gnuplot, figure_script(options, &figure.notes));
   check_image(output.image, options.format);
   if (options.format == ImageFormat::pdf) output.image = without_date(std::move(output.image));
-  return {std::move(output.image), std::move(output.notes)};
+  figure.image = std::move(output.image);
+  for (const std::string& note : output.notes) figure.notes.push_back("gnuplot: " + note);
+  return figure;
 }
 
 }  // namespace attention_plasticity

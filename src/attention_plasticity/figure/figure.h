@@ -50,11 +50,12 @@ TableId figure_table(FigureKind kind);
 
 /// The gnuplot script of a figure. Reads the table, and run.json beside it if it exists. Throws Error(usage) for
 /// options that cannot be drawn, and Error(input) for tables that cannot be drawn.
-std::string figure_script(const FigureOptions& options);
+/// What the user should know of the results is added to `notes`, if not null.
+std::string figure_script(const FigureOptions& options, std::vector<std::string>* notes = nullptr);
 
 struct Figure {
   std::string image;
-  std::vector<std::string> notes;  ///< gnuplot's warnings, for the user
+  std::vector<std::string> notes;  ///< for the user; gnuplot's warnings among them
 };
 
 /// Draws a figure. The same options, tables and gnuplot give the same bytes. Throws what figure_script throws, and

@@ -35,8 +35,9 @@ struct HeadEvent {
 /// How a run tells what happens. Calls come from the worker threads, one at a time.
 struct RunObserver {
   std::function<void(const HeadEvent&)> head_ended;
-  std::function<void(const std::string&)> note;     ///< one line for the user
-  std::function<void(const std::string&)> warning;  ///< one line on what may make results wrong
+  std::function<void(const std::string&)> note;  ///< one line for the user
+  /// One line on what may make results wrong.
+  std::function<void(const std::string&)> warning = [](const std::string&) {};
 };
 
 /// Means over all heads with one group of examples left out, for each group; none when they are not known.

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,10 +68,14 @@ struct RunConfig {
   // The outputs, with `output_dir` applied
   std::optional<std::string> output_dir;
   TablePaths tables;
+  bool overwrite = false;  ///< true: replace the results of another dump or model
 
   // The machine
   std::optional<int> max_workers;             ///< none: one per core the process may use
   std::optional<std::uint64_t> memory_limit;  ///< bytes
+
+  /// Where each field that was set stands, for messages: "configs/x.yaml:12: num_q_heads", or the flag as typed.
+  std::map<std::string, std::string, std::less<>> places;
 };
 
 /// The run that the settings describe. The last of several settings of a field counts: put those of the YAML file

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention_plasticity/analysis/result.h"
+#include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/rotation_source.h"
@@ -53,6 +54,7 @@ struct PreparedRun {
   DumpLayout layout;
   std::optional<HubOrigin> hub;
   ModelGrid grid;
+  std::optional<StatedNumber> model_width;  ///< components of a query or key, where a config.json states it
   std::string model_name;
   std::optional<std::string> sampling_strategy;  ///< how positions were sampled: uniform, log or all
   std::optional<double> sampling_bucket_size;
@@ -63,8 +65,9 @@ struct PreparedRun {
   std::vector<std::string> warnings;     ///< the same for what may make results wrong; never hidden
 };
 
-/// Finds out which heads of a dump to analyse. Throws Error(usage) for sizes that do not fit each other or the
-/// selection, and Error(input) when there is no dump or it has none of the selected heads.
+/// Finds out which heads of a dump to analyse. Throws Error(usage) for sizes that do not fit each other, the dump's
+/// config.json, the heads that were captured or the selection. Throws Error(input) when there is no dump, or when it
+/// has none of the selected heads or none of their keys.
 PreparedRun prepare_run(const RunConfig& config, const DumpSource& source);
 
 /// The same for the dump on disk that the configuration names.

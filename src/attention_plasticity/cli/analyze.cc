@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/fetching.h"
@@ -18,9 +17,11 @@
 #include "attention_plasticity/cli/progress.h"
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/run/dump_run.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/summary.h"
@@ -104,8 +105,9 @@ std::string model_line(const RunResult& run, const RunParts& parts) {
   return model_line("Plasticity", summarize_model("ap_overall", run.results, run.model_without_group.overall));
 }
 
-// Reads labels and tells how they fit the heads of the run.
-HeadLabels fitting_labels(const std::filesystem::path& file, PreparedRun& prepared) {
+// The labels of a file, if they fit the heads of the run; `notes` gets the counts where they differ.
+HeadLabels fitting_labels(const std::filesystem::path& file, const PreparedRun& prepared,
+                          std::vector<std::string>& notes) {
   HeadLabels labels = read_head_labels(file);
   std::vector<HeadId> heads(prepared.tasks.size());
   std::ranges::transform(prepared.tasks, heads.begin(), &HeadTask::head);
@@ -114,21 +116,22 @@ HeadLabels fitting_labels(const std::filesystem::path& file, PreparedRun& prepar
   model.num_q_heads = prepared.grid.num_q_heads;
   model.num_k_heads = prepared.grid.num_k_heads;
   const std::string note = fit_labels(labels, heads, model, prepared.layout.folder.string()).note(labels);
-  prepared.notes.insert(prepared.notes.end(), labels.notes.begin(), labels.notes.end());
-  if (!note.empty()) prepared.notes.push_back(note);
+  notes.insert(notes.end(), labels.notes.begin(), labels.notes.end());
+  if (!note.empty()) notes.push_back(note);
   return labels;
 }
 
 // Labels of the heads: from the file given, or from head_labels.csv in the dump.
-std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, PreparedRun& prepared) {
-  if (given) return fitting_labels(*given, prepared);
+std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, const PreparedRun& prepared,
+                                      std::vector<std::string>& notes) {
+  if (given) return fitting_labels(*given, prepared, notes);
   const std::filesystem::path found = prepared.layout.folder / "head_labels.csv";
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(found, unknown)) return std::nullopt;
   try {
-    return fitting_labels(found, prepared);
+    return fitting_labels(found, prepared, notes);
   } catch (const Error& error) {
-    prepared.notes.push_back(fmt::format("{}: ignored: {}", found.string(), error.what()));
+    notes.push_back(fmt::format("{}: ignored: {}", found.string(), error.what()));
     return std::nullopt;
   }
 }
@@ -187,91 +190,64 @@ class Analysis {
   Analysis(const AnalyzeFlags& flags, const RunConfig& config, Verbosity verbosity, const Terminal& terminal,
            const StopOnSignal& interruption)
       : flags_(flags),
-        config_(config),
         workers_(config.max_workers.value_or(usable_cores())),
         verbosity_(verbosity),
         terminal_(terminal),
-        interruption_(interruption) {}
+        interruption_(interruption),
+        run_(config, config.dataset_local_root ? HubSettings{} : process_hub_settings(), interruption.token()) {}
 
   int run() {
-    find_dump();
     if (flags_.dry_run) {
-      check_earlier_results(prepared_, config_);
-      for (const std::string& note : notes()) tell(with_flags(note) + "\n");
-      for (const std::string& warning : prepared_.warnings) tell("warning: " + with_flags(warning) + "\n");
-      print_dry_run(prepared_, config_, workers_, missing_.empty() ? "" : described_files(dump_->snapshot(), missing_));
+      check_earlier_results(prepared(), config());
+      for (const std::string& note : run_.notes()) tell(with_flags(note) + "\n");
+      for (const std::string& warning : prepared().warnings) tell("warning: " + with_flags(warning) + "\n");
+      print_dry_run(prepared(), config(), workers_, run_.missing_files());
       return 0;
     }
-    check_outputs(prepared_, config_);
-    const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared_);
-    const RunResult result = measure();
+    check_outputs(prepared(), config());
+    std::vector<std::string> label_notes;
+    const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared(), label_notes);
+    const RunResult result = measure(label_notes);
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     const std::vector<std::string> files =
-        write_results(prepared_, config_, result, {workers_, wall, cpu_seconds(), peak_rss_bytes()});
+        write_results(prepared(), config(), result, {workers_, wall, cpu_seconds(), peak_rss_bytes()});
     if (result.interrupted) return interrupted(result, files);
     if (result.results.empty()) {
       throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
     }
     if (verbosity_ != Verbosity::quiet) {
-      print_summary(prepared_, result, run_parts(result.results, config_), files, labels);
+      print_summary(prepared(), result, run_parts(result.results, config()), files, labels);
     }
     const bool measured = tell_without_plasticity(result.results);
     return result.failures.empty() && measured ? 0 : some_heads_failed;
   }
 
  private:
-  void find_dump() {
-    if (config_.dataset_local_root) {
-      prepared_ = prepare_run(config_);
-      return;
-    }
-    dump_ = std::make_unique<HubDump>(config_, process_hub_settings(), interruption_.token());
-    prepared_ = prepare_run(config_, dump_->source());
-    missing_ = dump_->missing_files(prepared_, interruption_.token());
-  }
+  const PreparedRun& prepared() const { return run_.prepared(); }
+  const RunConfig& config() const { return run_.config(); }
 
-  // Those of the look-up on the Hub come first.
-  std::vector<std::string> notes() const {
-    std::vector<std::string> all = dump_ ? dump_->notes() : std::vector<std::string>{};
-    all.insert(all.end(), prepared_.notes.begin(), prepared_.notes.end());
-    return all;
-  }
-
-  RunResult measure() {
+  RunResult measure(const std::vector<std::string>& label_notes) {
     Progress progress(verbosity_, terminal_, "heads");
-    for (const std::string& note : notes()) progress.note(note);
-    for (const std::string& warning : prepared_.warnings) progress.warning(warning);
-    const std::unique_ptr<Fetching> fetching = missing_.empty() ? nullptr : fetch(progress);
-    const RunObserver observer{[&](const HeadEvent& event) {
-                                 if (event.failure != nullptr) {
-                                   progress.failure(head_line(event));
-                                 } else {
-                                   progress.advance(event.ended, event.total, head_line(event));
-                                 }
-                               },
-                               [&](const std::string& note) { progress.note(note); },
-                               [&](const std::string& warning) { progress.warning(warning); }};
-    HeadArrival arrive;
-    if (fetching) arrive = [&](const HeadTask& task) { fetching->wait_for(task); };
-    return run_analysis(prepared_, config_, workers_, observer, interruption_.token(), arrive);
-  }
-
-  std::unique_ptr<Fetching> fetch(Progress& progress) {
-    progress.note(fmt::format("fetching {}", described_files(dump_->snapshot(), missing_)));
-    auto fetching = std::make_unique<Fetching>(*dump_, missing_, config_.download_max_workers, progress,
-                                               Fetching::Shown::beside, interruption_.token());
-    if (prepared_.rotation && prepared_.rotation->model.depends_on_length()) {
-      // The rotation of such a model depends on the largest position of the dump, so all files must be there first.
-      fetching->wait_for_all();
-      prepared_ = prepare_run(config_, dump_->source());
-    }
-    return fetching;
+    for (const std::string& note : label_notes) progress.note(note);
+    DownloadDisplay downloads(progress);
+    return run_.measure(workers_,
+                        {[&](const HeadEvent& event) {
+                           if (event.failure != nullptr) {
+                             progress.failure(head_line(event));
+                           } else {
+                             progress.advance(event.ended, event.total, head_line(event));
+                           }
+                         },
+                         [&](const std::string& note) { progress.note(note); },
+                         [&](const std::string& warning) { progress.warning(warning); },
+                         [&](const DownloadProgress& now) { downloads.show_beside(now); }},
+                        interruption_.token());
   }
 
   // Keeps the finished heads. A failure that ended the run has a message of its own.
   int interrupted(const RunResult& result, const std::vector<std::string>& files) const {
     if (!result.results.empty()) {
-      tell(fmt::format("interrupted: {} of {} heads are in {}\n", result.results.size(), prepared_.tasks.size(),
+      tell(fmt::format("interrupted: {} of {} heads are in {}\n", result.results.size(), prepared().tasks.size(),
                        files.front()));
     } else if (!result.failure) {
       tell("interrupted before any head was finished\n");
@@ -282,14 +258,11 @@ class Analysis {
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const AnalyzeFlags& flags_;
-  const RunConfig& config_;
   int workers_;
   Verbosity verbosity_;
   Terminal terminal_;
   const StopOnSignal& interruption_;
-  std::unique_ptr<HubDump> dump_;  // null: the dump is on disk
-  PreparedRun prepared_;
-  std::vector<RepoFile> missing_;  // needed, and only on the Hub so far
+  DumpRun run_;
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/results/head_metrics.h"
 #include "attention_plasticity/results/output_files.h"
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <limits>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/digest/digest.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/results/schema.h"
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {
@@ -151,6 +151,21 @@ void check_keys_captured(const PreparedRun& prepared) {
               prepared.layout.folder.string());
 }
 
+// Where nothing states the sizes of the model, a dump that holds a part of its heads may look smaller than the model
+// is, and query heads may be given the wrong keys.
+void warn_of_assumed_sizes(PreparedRun& prepared, bool is_from_cache) {
+  const auto all = [&](int heads) {
+    return static_cast<std::size_t>(prepared.grid.num_layers) * static_cast<std::size_t>(heads);
+  };
+  const bool has_gaps = prepared.layout.queries.size() < all(prepared.grid.num_q_heads) ||
+                        prepared.layout.keys.size() < all(prepared.grid.num_k_heads);
+  if (!has_gaps && !is_from_cache) return;
+  prepared.warnings.push_back(fmt::format(
+      "{} query heads and {} key heads of a layer are assumed, one more than the largest number found; pass "
+      "the model's `num_q_heads` and `num_k_heads` if this dump holds only some of its heads",
+      prepared.grid.num_q_heads, prepared.grid.num_k_heads));
+}
+
 void note_large_heads(PreparedRun& prepared, const RunConfig& config) {
   if (!config.memory_limit) return;
   const auto large = std::ranges::count_if(
@@ -182,7 +197,7 @@ void check_rotation(const PreparedRun& prepared) {
   }
 }
 
-std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout, const DumpSource& source) {
+std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout, const FoundDump& source) {
   if (metadata.model_name) return *metadata.model_name;
   // The folder of a snapshot is named by its commit, which would be meaningless to a reader.
   if (source.hub && layout.folder == source.root) return fmt::format("{}@{}", source.hub->repo, source.hub->revision);
@@ -201,7 +216,7 @@ void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* befo
                        : estimated_bytes(readable_footer(task.key_file), Side::key, config);
 }
 
-PreparedRun prepare_run(const RunConfig& config, const DumpSource& source) {
+PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {
   PreparedRun prepared;
   const fs::path& root = source.root;
   prepared.layout = source.layout;
@@ -211,6 +226,8 @@ PreparedRun prepare_run(const RunConfig& config, const DumpSource& source) {
   CaptureMetadata metadata = read_capture_metadata(prepared.layout.folder, prepared.notes);
   ModelShape shape = find_model_shape(root, prepared.layout.folder, prepared.warnings);
   prepared.grid = model_grid(config, shape, prepared.layout);
+  const bool sizes_are_known = (config.num_q_heads || shape.num_q_heads) && (config.num_k_heads || shape.num_k_heads);
+  if (!sizes_are_known) warn_of_assumed_sizes(prepared, source.is_from_cache);
   prepared.model_width = std::move(shape.width);
   check_selection(config, prepared.grid.num_layers, prepared.grid.num_q_heads);
   prepared.model_name = model_name(metadata, prepared.layout, source);
@@ -236,7 +253,7 @@ PreparedRun prepare_run(const RunConfig& config) {
     throw Error(ErrorKind::usage, "a dump on disk is given as `dataset_local_root: FOLDER`");
   }
   const fs::path root = *config.dataset_local_root;
-  return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt});
+  return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt, false});
 }
 
 }  // namespace attention_plasticity

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/analysis/result.h"
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/layout.h"
+#include "attention_plasticity/head_result.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/rotation_source.h"
 
@@ -43,10 +43,11 @@ struct HubOrigin {
 };
 
 /// Where a run's heads are. `layout` may name files that are still to be downloaded.
-struct DumpSource {
+struct FoundDump {
   std::filesystem::path root;
   DumpLayout layout;
   std::optional<HubOrigin> hub;  ///< none: the dump is on this machine
+  bool is_from_cache = false;    ///< of a dump on the Hub, only what was downloaded before is known
 };
 
 /// A run that is ready to start: the heads to analyse, and what is known of the model before any column is decoded.
@@ -68,7 +69,7 @@ struct PreparedRun {
 /// Finds out which heads of a dump to analyse. Throws Error(usage) for sizes that do not fit each other, the dump's
 /// config.json, the heads that were captured or the selection. Throws Error(input) when there is no dump, or when it
 /// has none of the selected heads or none of their keys.
-PreparedRun prepare_run(const RunConfig& config, const DumpSource& source);
+PreparedRun prepare_run(const RunConfig& config, const FoundDump& source);
 
 /// The same for the dump on disk that the configuration names.
 PreparedRun prepare_run(const RunConfig& config);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {
@@ -35,6 +35,7 @@ TEST(PrepareRun, DiscoversTheModelFromTheHeads) {
   EXPECT_EQ(prepared.tasks[6].key_file, dump.file(Side::key, 1, 1));
   EXPECT_EQ(prepared.skipped, 0U);
   EXPECT_EQ(prepared.notes, std::vector<std::string>{});
+  EXPECT_EQ(prepared.warnings, std::vector<std::string>{});
 }
 
 TEST(PrepareRun, CountsALayerThatHasOnlyKeys) {
@@ -95,6 +96,11 @@ TEST(PrepareRun, SkipsAndCountsHeadsThatWereNotCaptured) {
             (std::vector<HeadId>{{0, 0, 0}, {0, 2, 1}, {0, 3, 1}, {1, 0, 0}, {1, 1, 0}, {1, 2, 1}}));
   EXPECT_EQ(prepared.skipped, 2U);
   EXPECT_EQ(prepared.notes, std::vector<std::string>{});
+  ASSERT_EQ(prepared.warnings.size(), 1U);
+  EXPECT_TRUE(prepared.warnings[0].starts_with("4 query heads and 2 key heads of a layer are assumed"));
+  EXPECT_TRUE(prepare_run(dump.config({{"--num_q_heads", "4"}, {"--num_k_heads", "2"}})).warnings.empty());
+  write_text(dump.root() / "config.json", R"({"num_attention_heads": 4, "num_key_value_heads": 2})");
+  EXPECT_TRUE(prepare_run(dump.config()).warnings.empty());
 }
 
 TEST(PrepareRun, KeepsToTheSelectionAndCountsOnlyItsGaps) {

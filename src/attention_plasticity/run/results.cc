@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/digest/digest.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/results/run_record.h"
 #include "attention_plasticity/results/schema.h"
@@ -143,7 +143,7 @@ std::vector<std::string> write_results(const PreparedRun& prepared, const RunCon
     const RunParts parts = run_parts(run.results, config);
     for (const ResultTable& table : result_tables()) {
       if (!is_written(table, parts)) continue;
-      const std::string text = table_text(table.id, run.results, parts);
+      const std::string text = table_text(table.id, run.results, parts, run.without_group);
       files.push_back({name(config.tables[table.id]), sha256(text)});
       output.stage(files.back().path, text);
     }

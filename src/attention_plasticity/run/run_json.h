@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,14 +9,6 @@
 #include "attention_plasticity/run/prepared_run.h"
 
 namespace attention_plasticity {
-
-/// What the run cost; measured by the program, not by the library.
-struct RunResources {
-  int workers = 0;
-  double wall_s = 0;
-  double cpu_s = 0;
-  std::uint64_t peak_rss_bytes = 0;
-};
 
 /// A file that the run writes.
 struct WrittenFile {

@@ -80,8 +80,8 @@ TEST_F(ProgramExit, FlagFaultsNameTheFlagAsTyped) {
 }
 
 TEST_F(ProgramExit, SelectionMustLieInTheModel) {
-  EXPECT_EQ(flag_complaint({"--layers", "0-2"}), "layers: 2 is out of range; the model has 2 layers, 0 to 1");
-  EXPECT_EQ(flag_complaint({"--q_heads", "4"}), "q_heads: 4 is out of range; the model has 4 query heads, 0 to 3");
+  EXPECT_EQ(flag_complaint({"--layers", "0-2"}), "--layers: 2 is out of range; the model has 2 layers, 0 to 1");
+  EXPECT_EQ(flag_complaint({"--q_heads", "4"}), "--q_heads: 4 is out of range; the model has 4 query heads, 0 to 3");
 }
 
 TEST_F(ProgramExit, SizesThatContradictTheDumpAreWrongUse) {
@@ -98,12 +98,12 @@ TEST_F(ProgramExit, SizesThatContradictTheDumpAreWrongUse) {
             "--num_k_heads");
   EXPECT_EQ(
       complaint(2, analyze_words("dump", {"--num_q_heads", "2"})),
-      "dump/l00h02q: number 2 lies outside the model's 2 query heads, 0 to 1, since --num_q_heads says 2; so do 4 "
-      "of the captured heads in all");
+      "dump/l00h02q: query head 2 lies outside the model, since --num_q_heads says 2; 4 captured heads do so in all");
   write_bytes(here_ / "dump" / "config.json", R"({"num_hidden_layers": 1})");
-  EXPECT_EQ(complaint(2, analyze_words("dump", {})),
-            "dump/l01h00q: number 1 lies outside the model's 1 layers, 0 to 0, since dump/config.json says "
-            "num_hidden_layers 1; so do 4 of the captured heads in all");
+  EXPECT_EQ(
+      complaint(2, analyze_words("dump", {})),
+      "dump/l01h00q: layer 1 lies outside the model, since dump/config.json says num_hidden_layers 1; 4 captured heads "
+      "do so in all");
 }
 
 TEST_F(ProgramExit, OneMessageSaysThatNoKeysWereCaptured) {

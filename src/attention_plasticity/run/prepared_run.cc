@@ -26,15 +26,15 @@ int one_more_than_largest(const std::set<HeadKey>& heads, int HeadKey::* member)
   return std::min(largest, std::numeric_limits<int>::max() - 1) + 1;
 }
 
-// A size of the model: its field of the configuration, its key in config.json, and what it counts.
+// A size of the model: its field of the configuration, its key in config.json, and one of what it counts.
 struct ModelSize {
   std::string_view field;
   std::string_view key;
   std::string_view what;
 };
-constexpr ModelSize layers_size{"num_layers", "num_hidden_layers", "layers"};
-constexpr ModelSize q_heads_size{"num_q_heads", "num_attention_heads", "query heads"};
-constexpr ModelSize k_heads_size{"num_k_heads", "num_key_value_heads", "key heads"};
+constexpr ModelSize layers_size{"num_layers", "num_hidden_layers", "layer"};
+constexpr ModelSize q_heads_size{"num_q_heads", "num_attention_heads", "query head"};
+constexpr ModelSize k_heads_size{"num_k_heads", "num_key_value_heads", "key head"};
 
 // The value of a size, and who says so.
 struct KnownSize {
@@ -53,7 +53,7 @@ KnownSize known_size(const ModelSize& size, const RunConfig& config, std::option
   }
   if (stated) return {stated->value, fmt::format("{} says {} {}", stated->file, size.key, stated->value)};
   if (given) return {*given, fmt::format("{} says {}", place, *given)};
-  return {discovered, "that is the most this program takes"};
+  return {discovered, fmt::format("{} is the most that this program takes", discovered)};
 }
 
 void check_captured(const DumpLayout& layout, Side side, int HeadKey::* member, const ModelSize& size,
@@ -64,9 +64,8 @@ void check_captured(const DumpLayout& layout, Side side, int HeadKey::* member, 
   if (first == heads.end()) return;
   const auto count = std::ranges::count_if(heads, is_outside);
   throw Error(ErrorKind::usage,
-              fmt::format("number {} lies outside the model's {} {}, 0 to {}, since {}{}", (*first).*member,
-                          known.value, size.what, known.value - 1, known.source,
-                          count == 1 ? "" : fmt::format("; so do {} of the captured heads in all", count)),
+              fmt::format("{} {} lies outside the model, since {}{}", size.what, (*first).*member, known.source,
+                          count == 1 ? "" : fmt::format("; {} captured heads do so in all", count)),
               layout.file(side, *first).parent_path().string());
 }
 

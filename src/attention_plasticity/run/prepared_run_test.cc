@@ -138,19 +138,18 @@ TEST(PrepareRun, RefusesHeadsOutsideTheModel) {
   const Refusal queries = refusal(dump.config({{"--num_q_heads", "2"}}));
   EXPECT_EQ(queries.kind, ErrorKind::usage);
   EXPECT_EQ(queries.message,
-            "number 2 lies outside the model's 2 query heads, 0 to 1, since --num_q_heads says 2; so do 4 of the "
-            "captured heads in all");
+            "query head 2 lies outside the model, since --num_q_heads says 2; 4 captured heads do so in all");
   EXPECT_EQ(queries.file, dump.file(Side::query, 0, 2).parent_path().string());
   const Refusal keys = refusal(dump.config({{"--num_k_heads", "1"}, {"--layers", "0"}}));
-  EXPECT_TRUE(keys.message.starts_with("number 1 lies outside the model's 1 key heads, 0 to 0")) << keys.message;
+  EXPECT_TRUE(keys.message.starts_with("key head 1 lies outside the model, since --num_k_heads says 1"))
+      << keys.message;
   EXPECT_EQ(keys.file, dump.file(Side::key, 0, 1).parent_path().string());
   const std::string model = (dump.root() / "config.json").string();
   write_text(model, R"({"num_hidden_layers": 2, "num_attention_heads": 4})");
   EXPECT_EQ(prepare_run(dump.config()).tasks.size(), 8U);
   dump.write(Side::query, 7, 0, small_rows(1));
   const Refusal layers = refusal(dump.config());
-  EXPECT_EQ(layers.message,
-            "number 7 lies outside the model's 2 layers, 0 to 1, since " + model + " says num_hidden_layers 2");
+  EXPECT_EQ(layers.message, "layer 7 lies outside the model, since " + model + " says num_hidden_layers 2");
   EXPECT_EQ(layers.file, dump.file(Side::query, 7, 0).parent_path().string());
 }
 
@@ -167,7 +166,7 @@ TEST(PrepareRun, RefusesTheLargestIndexThatAFolderCanName) {
   dump.write(Side::query, 2147483647, 0, small_rows(1));
   const Refusal refused = refusal(dump.config());
   EXPECT_EQ(refused.kind, ErrorKind::usage);
-  EXPECT_TRUE(refused.message.ends_with("since that is the most this program takes")) << refused.message;
+  EXPECT_TRUE(refused.message.ends_with("since 2147483647 is the most that this program takes")) << refused.message;
 }
 
 TEST(PrepareRun, RefusesQueryHeadsThatCannotBeDivided) {
@@ -183,10 +182,10 @@ TEST(PrepareRun, RefusesASelectionOutOfRange) {
   const SmallDump dump(2, 4, 2);
   const Refusal layers = refusal(dump.config({{"--layers", "0-2"}}));
   EXPECT_EQ(layers.kind, ErrorKind::usage);
-  EXPECT_EQ(layers.message, "layers: 2 is out of range; the model has 2 layers, 0 to 1");
+  EXPECT_EQ(layers.message, "`layers`: 2 is out of range; the model has 2 layers, 0 to 1");
   const Refusal heads = refusal(dump.config({{"--q_heads", "4"}}));
   EXPECT_EQ(heads.kind, ErrorKind::usage);
-  EXPECT_EQ(heads.message, "q_heads: 4 is out of range; the model has 4 query heads, 0 to 3");
+  EXPECT_EQ(heads.message, "`q_heads`: 4 is out of range; the model has 4 query heads, 0 to 3");
 }
 
 TEST(PrepareRun, RefusesASelectionWithoutCapturedHeads) {

@@ -232,7 +232,7 @@ TEST_F(ProgramPlan, TravelsThroughEveryFormat) {
 
 TEST_F(ProgramPlan, MissingHeadsAreUnusableInputUnlessTheyMayStayFull) {
   EXPECT_TRUE(complaint({"plan", "--metrics", exact, "--keep", "0.5"}, 3)
-                  .ends_with("analyse all heads, or set --missing full to leave these full"));
+                  .ends_with("analyse all heads, or pass --missing full to leave these full"));
   const Outcome outcome = plan({"--metrics", exact, "--keep", "0", "--missing", "full", "--output", "p.json"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(first_line(outcome.out), "87 KV heads: 86 full, 1 windowed (64 + 4 tokens)");

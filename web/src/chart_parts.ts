@@ -45,6 +45,45 @@ export function scale(look: Look, colors: string[], range: [number, number], mor
   };
 }
 
+/** A cell with little data: hatched lines on the colour of the page. */
+export function hatched(look: Look, shape: { x: number; y: number; width: number; height: number }): Option {
+  const { x, y, width, height } = shape;
+  const style = { stroke: look.faint, fill: "none", lineWidth: 1 };
+  const step = 6;
+  const lines: Option[] = [];
+  // Lines that rise to the right, cut at the edges of the cell.
+  for (let at = step / 2; at < width + height; at += step) {
+    lines.push({
+      type: "line",
+      style,
+      shape: {
+        x1: x + Math.max(0, at - height),
+        y1: y + Math.min(height, at),
+        x2: x + Math.min(width, at),
+        y2: y + Math.max(0, at - width),
+      },
+    });
+  }
+  return {
+    type: "group",
+    children: [{ type: "rect", shape, style: { ...style, fill: look.surface, lineWidth: 0.75 } }, ...lines],
+  };
+}
+
+/** What a custom series draws with. */
+export interface CellApi {
+  value(dimension: number): number;
+  coord(point: number[]): number[];
+  size(extent: number[]): number[];
+}
+
+/** The rectangle of a cell of two axes of categories, shrunk by a gap. */
+export function cellShape(api: CellApi, gap: number) {
+  const [x, y] = api.coord([api.value(0), api.value(1)]);
+  const [width, height] = api.size([1, 1]);
+  return { x: x - width / 2 + gap, y: y - height / 2 + gap, width: width - 2 * gap, height: height - 2 * gap };
+}
+
 export type Row = [label: string, value: string];
 
 /** The content of a tooltip. */

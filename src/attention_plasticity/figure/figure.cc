@@ -241,9 +241,24 @@ std::string heads_title(const std::string& column) {
   return fmt::format("{} ({})", column, is_exact(schema, *known) ? "position-exact" : "pooled over positions");
 }
 
-std::string heads_figure(const FigureOptions& options, const Drawn& drawn) {
-  const HeadMap map = head_map(HeadMetrics(drawn.table), options.column, drawn.run, options.selection);
-  const ResultColumn* known = result_table(TableId::metrics).find(options.column);
+// The first measure of a whole model that the table has. A table without any is drawn as if it had the first one, which
+// gives the message about the missing column.
+std::string main_column(const HeadMetrics& metrics) {
+  const auto measures = headline_measures();
+  const auto found = std::ranges::find_if(measures, [&](std::string_view name) { return metrics.has(name); });
+  return std::string(found == measures.end() ? measures.front() : *found);
+}
+
+FigureScript heads_figure(const FigureOptions& options, const Drawn& drawn) {
+  FigureScript script;
+  const HeadMetrics metrics(drawn.table);
+  const std::string column = options.column.value_or(main_column(metrics));
+  if (!options.column && column != headline_measures().front()) {
+    script.notes.push_back(
+        fmt::format("{} has no {}; {} is drawn", metrics.file(), headline_measures().front(), column));
+  }
+  const HeadMap map = head_map(metrics, column, drawn.run, options.selection);
+  const ResultColumn* known = result_table(TableId::metrics).find(column);
   const double layers = static_cast<double>(map.values.rows());
   const double heads = static_cast<double>(map.values.cols());
   const Canvas canvas =
@@ -253,7 +268,7 @@ std::string heads_figure(const FigureOptions& options, const Drawn& drawn) {
   drawing.first_row_on_top = true;
   drawing.x_ticks = index_ticks(map.heads, label_step(map.heads.size(), canvas.width - map_margin, widest_label(2)));
   drawing.y_ticks = index_ticks(map.layers, label_step(map.layers.size(), canvas.height - upright_margin, label_line));
-  drawing.color_label = options.column;
+  drawing.color_label = column;
   drawing.blank_note = "not measured";
   for (const auto& [layer, window] : map.windows) {
     drawing.marked_rows.push_back(
@@ -269,11 +284,11 @@ std::string heads_figure(const FigureOptions& options, const Drawn& drawn) {
   const std::string caption =
       heads_caption(map.counts, head_text(drawn.table, num_measured, drawn.all_heads),
                     count == nullptr ? "" : count->counts, !drawing.hatched.empty(), min_count_of(options));
-  const std::string title =
-      drawn.table.rows.size() == 1 ? heads_title(options.column) : heads_title(options.column) + " by head";
-  return map_script(drawing, ColorMap(options.cmap.value_or("viridis")),
-                    {title_of(options, drawn.run, title), "query head", "layer", options.caption.value_or(caption)},
-                    canvas);
+  const std::string title = drawn.table.rows.size() == 1 ? heads_title(column) : heads_title(column) + " by head";
+  script.text = map_script(
+      drawing, ColorMap(options.cmap.value_or("viridis")),
+      {title_of(options, drawn.run, title), "query head", "layer", options.caption.value_or(caption)}, canvas);
+  return script;
 }
 
 // The table that a figure draws. Curves are drawn from the table by time; pooled ones also from a file that has the
@@ -323,7 +338,7 @@ FigureScript figure_script(const FigureOptions& options) {
     case FigureKind::distance:
       return {distance_figure(options, drawn), {}};
     case FigureKind::heads:
-      return {heads_figure(options, drawn), {}};
+      return heads_figure(options, drawn);
   }
   return {};
 }

@@ -46,7 +46,7 @@ struct FigureOptions {
   Aggregate agg = Aggregate::mean;               ///< heatmap, distance, components
   std::optional<std::size_t> limit;              ///< components; none: all
   std::optional<std::string> ylabel;             ///< components
-  std::string column = "ap_exact";               ///< heads
+  std::optional<std::string> column;             ///< heads; none: the first headline measure that the table has
 };
 
 struct FigureScript {

@@ -172,6 +172,16 @@ TEST_F(FigureOfARun, CurvesArePooledWhereNothingIsExact) {
   EXPECT_TRUE(shows(cells, "$mean << EOD\n1.5 0.5\n2.5 0.5\nEOD"));
 }
 
+TEST_F(FigureOfARun, HeadsArePooledWhereNothingIsExact) {
+  write("head_metrics.csv", "layer,q_head,k_head,ap_overall\n0,0,0,0.5\n");
+  const FigureOptions heads = options(FigureKind::heads);
+  EXPECT_TRUE(shows(heads, "set title \"Pooled plasticity (ap_overall)\""));
+  EXPECT_EQ(figure_script(heads).notes, std::vector<std::string>{(folder_ / "head_metrics.csv").string() +
+                                                                 " has no ap_exact; ap_overall is drawn"});
+  write("head_metrics.csv", "layer,q_head,k_head,x\n0,0,0,0.5\n");
+  EXPECT_TRUE(refusal([&] { figure_script(heads); }).ends_with("has no column 'ap_exact'"));
+}
+
 TEST_F(FigureOfARun, TitlesSayPooledOrPositionExact) {
   write("head_metrics.csv",
         "layer,q_head,k_head,q_R2_pos,ap_overall,ap_exact,logit_fixed,mine\n0,0,0,1,1,1,1,1\n1,0,0,1,1,1,1,1\n");

@@ -275,7 +275,8 @@ constexpr std::array groups_columns{
     q_head,
     k_head,
     key("group", "Group of examples that is left out, from 0"),
-    ResultColumn{.name = "ap_overall", .meaning = "Pooled plasticity without the group", .range = zero_to_one},
+    ResultColumn{
+        .name = "ap_overall", .meaning = "Pooled plasticity without the group", .range = zero_to_one, .in_page = false},
     ResultColumn{.name = "ap_exact",
                  .meaning = "Position-exact plasticity without the group",
                  .range = zero_to_one,
@@ -295,7 +296,7 @@ constexpr std::array<ResultTable, table_count> tables{{
     {TableId::distance, "distance", "head_distance_plasticity.csv", "distance_csv",
      "One row per head and pair of key distances", Needs::exact, false, true, distance_columns},
     {TableId::groups, "groups", "head_groups.csv", "groups_csv", "One row per head and group of examples left out",
-     Needs::errors, false, false, groups_columns},
+     Needs::errors, false, true, groups_columns},
 }};
 
 constexpr std::array<std::string_view, 2> headlines{"ap_exact", "ap_overall"};

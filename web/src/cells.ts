@@ -4,7 +4,11 @@ import { type Cells, type Dataset, member, type TableName } from "./data.ts";
 import { mean, tokens, weighted } from "./numbers.ts";
 
 /** The counts behind the values of a column: pairs of keys or triples. Null when the table has none. */
-export function countsOf(data: Dataset, table: TableName, column: string): { values: Float64Array; word: string } | null {
+export function countsOf(
+  data: Dataset,
+  table: TableName,
+  column: string,
+): { values: Float64Array; word: string } | null {
   const columns = data.schema.tables[table] ?? [];
   const name = columns.find((known) => known.name === column)?.counted_by ?? "";
   const values = data.tables[table]?.columns[name];
@@ -143,7 +147,12 @@ export function jackknife(values: readonly number[]): number {
 /** The standard error of a weighted mean over heads. Heads share documents: the weighted mean of their errors is an
  * upper bound. The values of whole heads without each group of documents show how far below it the error lies; that
  * share of the bound is taken. src/attention_plasticity/figure/mean_error.h has the same for figures. */
-export function meanError(data: Dataset, heads: readonly number[], weights: readonly number[], errors: readonly number[]) {
+export function meanError(
+  data: Dataset,
+  heads: readonly number[],
+  weights: readonly number[],
+  errors: readonly number[],
+): number {
   const known = heads.map((_, i) => i).filter((i) => !Number.isNaN(errors[i]));
   if (known.length === 0) return NaN;
   const bound = weighted(

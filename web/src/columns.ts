@@ -71,8 +71,8 @@ export function measureWord(data: Dataset, column: string): string {
   return known.is_exact ? "position-exact" : "pooled";
 }
 
-/** The ends of the colour scale: fixed by the schema, otherwise the least and the greatest value of these heads, without
- * those of little data. The scale of a single value does not leave the range of possible values. */
+/** The ends of the colour scale: fixed by the schema, otherwise the least and the greatest value of these heads, except
+ * those with little data. The scale of a single value does not leave the range of possible values. */
 export function rangeOf(data: Dataset, column: string, heads: readonly number[]): [number, number] {
   const known = info(data, column);
   if (known?.colors) return known.colors;

@@ -29,8 +29,8 @@ function points(all: Curves, head: number): Point[] {
   const line: Point[] = [];
   for (let at = 0; at < all.buckets.length; ++at) {
     const count = all.count(head, at);
-    const point = { x: all.x(head, at), y: all.y(head, at), error: all.error(head, at), count, support: count, heads: 1 };
-    if (!Number.isNaN(point.x) && !Number.isNaN(point.y) && count !== 0) line.push(point);
+    const [x, y, error] = [all.x(head, at), all.y(head, at), all.error(head, at)];
+    if (!Number.isNaN(x) && !Number.isNaN(y) && count !== 0) line.push({ x, y, error, count, support: count, heads: 1 });
   }
   return line;
 }

@@ -190,7 +190,10 @@ function caption(page: Page): string {
   const all = Array.from({ length: data.count }, (_, head) => head);
   const counts = all.map((head) => countOf(data, view.map, head));
   const range = span(counts.map(({ count }) => count));
-  if (range !== "") parts.push(`${counted(data.count, "head")}, ${range} ${counts[0].word} ${data.count === 1 ? "" : "each"}`.trim() + ".");
+  if (range !== "") {
+    const each = data.count === 1 ? "" : " each";
+    parts.push(`${counted(data.count, "head")}, ${range} ${counts[0].word}${each}.`);
+  }
   if (all.some((head) => hasLittleData(data, view.map, head))) {
     parts.push(`Hatched: fewer than ${data.minCount} ${counts[0].word}.`);
   }

@@ -32,5 +32,6 @@ export function middleOfHeads(page: Page): string {
 
 /** For captions: which values of a mean over heads are little data. */
 export function littleData(data: Dataset, counts: string, heads: number): string {
-  return heads === 1 ? `fewer than ${data.minCount} ${counts}` : `${counts} × share of heads with any below ${data.minCount}`;
+  if (heads === 1) return `fewer than ${data.minCount} ${counts}`;
+  return `${counts} × share of heads with any below ${data.minCount}`;
 }

@@ -95,7 +95,7 @@ test("one head is one head, and its values are its own", async () => {
   const text = await page.locator("body").textContent();
   assert.doesNotMatch(text, /\b1 heads|Mean of 1 head|Mean of Layer/);
   assert.match(await page.locator("#card-curves figcaption").textContent(), /Layer 20, head 6\./);
-  assert.match(await page.locator("#card-distance figcaption").textContent(), /^Layer 20, head 6; 2 to 204 triples in a cell/);
+  assert.match(await page.locator("#card-distance figcaption").textContent(), /^Layer 20, head 6; 2 to 204 triples/);
   assert.match(await page.locator('[data-summary="ap_exact"]').textContent(), /1 head\./);
   assert.match(await page.locator("#card-head-map figcaption").textContent(), /1 head, 4,096 triples\./);
   for (const chart of ["curves", "distance", "head-map"]) {

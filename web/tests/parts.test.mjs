@@ -190,7 +190,7 @@ test("means and medians weigh heads by their counts", () => {
 });
 
 /** Two heads over three query buckets, with exact values, errors and groups. */
-function dataOverTime(more = {}) {
+function dataOverTime() {
   const time = {
     count: 3,
     keys: { q_bucket: Int32Array.of(0, 1, 2) },
@@ -209,7 +209,8 @@ function dataOverTime(more = {}) {
     known("ap_exact_se", "Other", { error_of: "ap_exact", counted_by: "n_triples" }),
     known("n_triples", "Other", { counts: "triples" }),
   ];
-  return { ...dataWith(["ap_exact"]), schema: { ...schema, tables: { time: times } }, tables: { time }, minCount: 30, ...more };
+  const tables = { time };
+  return { ...dataWith(["ap_exact"]), schema: { ...schema, tables: { time: times } }, tables, minCount: 30 };
 }
 
 test("curves are position-exact first, with errors and counts", () => {
@@ -267,7 +268,8 @@ test("heads with little data set no colour, and one value no colour beyond its r
   data.columns.get("n").values = Float64Array.of(4096, 30);
   assert.deepEqual(rangeOf(data, "share", [0, 1]), [0.5, 0.9]);
   assert.deepEqual(rangeOf(data, "share", [1]), [0.4, 1]);
-  assert.deepEqual(["share", "exact", "n", "other"].map((column) => measureWord(data, column)), ["pooled", "position-exact", "", ""]);
+  const words = ["share", "exact", "n", "other"].map((column) => measureWord(data, column));
+  assert.deepEqual(words, ["pooled", "position-exact", "", ""]);
 });
 
 test("counts are told in words", () => {

@@ -320,8 +320,9 @@ FigureScript figure_script(const FigureOptions& options) {
   }
   TableId id = drawn_table(options);
   const ResultFiles files(options.table, id);
-  // Tables of the Python toolkit have no table by time.
-  if (options.kind == FigureKind::plasticity && !files.find(id)) id = TableId::buckets;
+  // The Python toolkit writes no table by time. One that is there but not of this run is refused below.
+  const bool has_times = files.find(id) || std::filesystem::exists(files.folder() / result_table(id).file);
+  if (options.kind == FigureKind::plasticity && !has_times) id = TableId::buckets;
   CsvTable table = read_csv(files.table(id));
   const std::size_t all_heads = num_heads(table);
   const Run run = files.description();

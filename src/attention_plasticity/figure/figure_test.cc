@@ -172,6 +172,16 @@ TEST_F(FigureOfARun, CurvesArePooledWhereNothingIsExact) {
   EXPECT_TRUE(shows(cells, "$mean << EOD\n1.5 0.5\n2.5 0.5\nEOD"));
 }
 
+TEST_F(FigureOfARun, CurvesOfAnotherRunAreRefusedByName) {
+  write("head_time_plasticity.csv", by_time);
+  write("run.json", R"({"schema": 1, "heads": {"done": 2}, "summary": {"ap_exact": {"mean": 0.625}},
+      "files": ["head_bucket_plasticity.csv", "head_metrics.csv"], "model": {"name": "lab", "num_layers": 4,
+      "num_q_heads": 2, "num_k_heads": 1, "layers": []}})");
+  EXPECT_TRUE(refusal([&] {
+                figure_script(options(FigureKind::plasticity));
+              }).starts_with("input: " + (folder_ / "head_time_plasticity.csv").string() + ": "));
+}
+
 TEST_F(FigureOfARun, HeadsArePooledWhereNothingIsExact) {
   write("head_metrics.csv", "layer,q_head,k_head,ap_overall\n0,0,0,0.5\n");
   const FigureOptions heads = options(FigureKind::heads);

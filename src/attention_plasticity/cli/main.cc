@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
-#include "attention_plasticity/base/version.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/version.h"
 
 namespace attention_plasticity {
 namespace {
@@ -81,7 +82,8 @@ int dispatch(const std::vector<std::string>& words) {
 }
 
 int report(const std::string& file, const std::string& message, int code) {
-  const std::string line = fmt::format("attention-plasticity: {}{}{}", file, file.empty() ? "" : ": ", message);
+  const std::string line =
+      fmt::format("attention-plasticity: {}{}{}", file, file.empty() ? "" : ": ", with_flags(message));
   tell(in_red(line, Terminal::of_standard_error()) + "\n");
   return code;
 }

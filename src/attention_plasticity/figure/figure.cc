@@ -9,7 +9,7 @@
 #include <limits>
 #include <set>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/figure/captions.h"
 #include "attention_plasticity/figure/cell_map.h"
 #include "attention_plasticity/figure/head_map.h"

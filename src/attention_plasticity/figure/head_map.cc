@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/results/schema.h"
 
 namespace attention_plasticity {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/figure/figure_table.h"
 #include "attention_plasticity/results/table_columns.h"
 #include "attention_plasticity/stats/line_fit.h"

@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/url.h"
 
 namespace attention_plasticity {
@@ -140,7 +140,7 @@ std::string HubClient::api_answer(const std::string& url, const HubQuestion& que
       failed.reason = failure.what();
       if (failure.is_lasting() || ++unanswered == most_unanswered || !patience.wait(failed, stop)) {
         throw Error(ErrorKind::network, fmt::format("the Hub cannot be reached: {}; check the connection and proxy "
-                                                    "settings, or use a dump on disk with --dataset_local_root",
+                                                    "settings, or use a dump on disk with `dataset_local_root`",
                                                     failed.reason));
       }
     }

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/rotary/model_family.h"
 #include "attention_plasticity/rotary/rotary_json.h"
@@ -242,7 +242,7 @@ void refuse_latent_attention(const JsonFields& fields) {
   throw Error(
       ErrorKind::usage,
       "qk_rope_head_dim: multi-head latent attention rotates the last components of a vector, which is not known "
-      "here; pass --num_triples 0 to leave position-exact plasticity out");
+      "here; pass `num_triples: 0` to leave position-exact plasticity out");
 }
 
 std::optional<RotationRules> rules_of(const JsonFields& fields) {

@@ -1,11 +1,13 @@
-#include "attention_plasticity/rotary/model_rotation.h"
+#include "attention_plasticity/rotation.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/rotary/rotary_parameters.h"
+#include "attention_plasticity/rotary/rotation_rules.h"
 
 namespace attention_plasticity {
 namespace {
@@ -157,7 +159,7 @@ TEST(ModelRotation, RefusesScalingsThatCannotBeUsed) {
 TEST(ModelRotation, RefusesKindsItDoesNotKnow) {
   EXPECT_EQ(refusal(scaled(R"({"rope_type": "proportional"})")),
             "rope_type is \"proportional\", which is none of default, linear, dynamic, yarn, llama3, longrope; pass "
-            "--rope_theta, --rope_dim, --rope_layout and --rope_scaling yourself, or --num_triples 0 to leave "
+            "`rope_theta`, `rope_dim`, `rope_layout` and `rope_scaling` yourself, or `num_triples: 0` to leave "
             "position-exact plasticity out");
 }
 

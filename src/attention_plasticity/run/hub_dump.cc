@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {
@@ -30,11 +30,18 @@ std::string other_branches(const RepoRefs& refs, const std::string& revision) {
   std::ranges::sort(names);
   const std::size_t more = names.size() > shown ? names.size() - shown : 0;
   names.resize(names.size() - more);
-  return fmt::format("; a model may have a branch of its own: pass --dataset_revision with one of {}{}",
+  return fmt::format("; a model may have a branch of its own: pass `dataset_revision` with one of {}{}",
                      fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 }  // namespace
+
+std::string described_files(const Snapshot& snapshot, const std::vector<RepoFile>& files) {
+  std::uint64_t bytes = 0;
+  for (const RepoFile& file : files) bytes += file.size;
+  return fmt::format("{} {} of {} at {} (commit {}), {}", files.size(), files.size() == 1 ? "file" : "files",
+                     snapshot.repo(), snapshot.revision(), snapshot.commit().substr(0, 12), size_text(bytes));
+}
 
 HubDump::HubDump(const RunConfig& config, const HubSettings& settings, const std::stop_token& stop)
     : snapshot_(with_cache(settings, config), config.dataset_name, config.dataset_revision, notes_, stop),
@@ -43,7 +50,7 @@ HubDump::HubDump(const RunConfig& config, const HubSettings& settings, const std
   fetch_descriptions(config, stop);
   if (snapshot_.is_from_cache()) {
     notes_.push_back(
-        fmt::format("the heads in {} are taken as the whole dump: pass --num_q_heads and --num_k_heads if only some "
+        fmt::format("the heads in {} are taken as the whole dump: pass `num_q_heads` and `num_k_heads` if only some "
                     "of them were downloaded and there is no config.json",
                     snapshot_.folder().string()));
   }
@@ -80,7 +87,7 @@ void HubDump::fetch_descriptions(const RunConfig& config, const std::stop_token&
   }
 }
 
-DumpSource HubDump::source() const {
+FoundDump HubDump::source() const {
   return {snapshot_.folder(), layout_, HubOrigin{snapshot_.repo(), snapshot_.revision(), snapshot_.commit()}};
 }
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/run_json.h"
@@ -72,7 +72,7 @@ TEST(RotationSource, TellsWhatToPassWhenNothingIsKnown) {
   const PreparedRun prepared = prepare_run(dump.config({{"--num_triples", "10"}}));
   EXPECT_FALSE(prepared.rotation);
   ASSERT_EQ(prepared.notes.size(), 1U);
-  for (const char* part : {"position-exact plasticity is left out", "--rope_config", "--rope_theta", "--rope none"}) {
+  for (const char* part : {"position-exact plasticity is left out", "`rope_config`", "`rope_theta`", "`rope: none`"}) {
     EXPECT_NE(prepared.notes[0].find(part), std::string::npos) << part;
   }
 }
@@ -96,7 +96,7 @@ TEST(RotationSource, RefusesAGivenConfigThatCannotBeUsed) {
   EXPECT_EQ(refused().file, given);
   write_text(given, R"({"model_type": "gpt2"})");
   EXPECT_EQ(refused().message,
-            "rope_config: describes no rotation; pass --rope_theta, or --rope none for a model without rotation");
+            "rope_config: describes no rotation; pass `rope_theta`, or `rope: none` for a model without rotation");
   write_text(given, R"({"model_type": "llama", "rope_theta": 1e4, "rope_scaling": {"rope_type": "unheard of"}})");
   EXPECT_EQ(refused().kind, ErrorKind::usage);
   EXPECT_NE(refused().message.find("unheard of"), std::string::npos) << refused().message;
@@ -167,7 +167,7 @@ TEST_F(ExactRun, HasAModelErrorFromTheMeanOverHeadsWithoutEachGroup) {
   ASSERT_EQ(run.model_without_group.exact.size(), 6U);
   for (std::size_t g = 0; g < 6; ++g) {
     double mean = 0;
-    for (const HeadResult& result : run.results) mean += result.exact->without_group[g] / 4;
+    for (const WithoutGroup& head : run.without_group) mean += head.exact[g] / 4;
     EXPECT_NEAR(run.model_without_group.exact[g], mean, 1e-15);
   }
   EXPECT_NE(run.model_without_group.exact, run.model_without_group.overall);

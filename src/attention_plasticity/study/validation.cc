@@ -7,10 +7,10 @@
 #include <cmath>
 #include <set>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/results/schema.h"
 #include "attention_plasticity/stats/quantile.h"
 #include "attention_plasticity/stats/rank.h"
@@ -48,7 +48,7 @@ std::vector<std::string> chosen_measures(const HeadMetrics& metrics, const Valid
   if (present.empty()) {
     throw Error(
         ErrorKind::input,
-        fmt::format("has none of the columns {}; choose others with --columns", fmt::join(default_measures(), ", ")),
+        fmt::format("has none of the columns {}; choose others with `columns`", fmt::join(default_measures(), ", ")),
         metrics.file());
   }
   if (!absent.empty()) {

@@ -271,7 +271,7 @@ TEST_F(ProgramPlot, OneHeadIsOneHead) {
     EXPECT_EQ(svg.find(">1.2<"), std::string::npos) << figure.figure;
   }
   EXPECT_EQ(complaint({"heads", results, "--layers", "30"}, 2),
-            "`layers: 30`: the layers of " + results + "/head_metrics.csv are 0 to 29");
+            "--layers 30: the layers of " + results + "/head_metrics.csv are 0 to 29");
 }
 
 // From the project's folder, after the one command that their comments name.
@@ -325,13 +325,13 @@ TEST_F(ProgramPlot, WrongUseIsTwoAndNamesThePlace) {
   EXPECT_EQ(map({"--cmap", "magmaa"}), "--cmap: 'magmaa' is not a colour map; did you mean magma?");
   EXPECT_EQ(map({"--output", "a.jpg"}),
             "--output: a.jpg should end in .png, .svg or .pdf: the ending says what to draw");
-  EXPECT_EQ(map({"--vmin", "1", "--vmax", "0.5"}), "`vmin` should be below `vmax`: 1 is not below 0.5");
+  EXPECT_EQ(map({"--vmin", "1", "--vmax", "0.5"}), "--vmin should be below --vmax: 1 is not below 0.5");
   EXPECT_EQ(map({"--vmin", "low"}), "--vmin: low is not a number");
   EXPECT_EQ(map({"--agg", "sum"}), "--agg: sum is not one of mean, median");
   EXPECT_TRUE(map({"--width", "500"}).starts_with("--width: 500 is out of range"));
   EXPECT_TRUE(map({"--dpi", "0"}).starts_with("--dpi: 0 is out of range"));
   EXPECT_TRUE(map({"--bucket_type", "log", "--bucket_min_size", "1e12"})
-                  .ends_with("check `bucket_type` and `bucket_min_size`"));
+                  .ends_with("check --bucket_type and --bucket_min_size"));
   EXPECT_EQ(complain({"plasticity", "--bucket_csv", results, "--color_by_layer", "--color_trend"}),
             "color_by_layer and color_trend exclude each other: a line has one colour");
   EXPECT_TRUE(complain({"heads", "--metrics", results, "--column", "ap_exat"}).ends_with("did you mean ap_exact?"));

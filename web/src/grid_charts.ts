@@ -114,9 +114,10 @@ function gridOption(page: Page, grid: Grid): Option {
 /** For captions: whose cells are shown, and how much data is behind them. */
 function countCaption(page: Page, grid: Grid): string {
   const { values, totals, support, counts, of } = valuesOf(page, grid);
-  if (counts === "") return `${whose(page)}.`;
+  const range = span(Array.from(totals));
+  if (range === "") return `${whose(page)}.`;
   const weighted = of > 1 ? `, weighted by ${counts}` : "";
-  const text = `${whose(page)}${weighted}; ${span(Array.from(totals))} ${counts} in a cell.`;
+  const text = `${whose(page)}${weighted}; ${range} ${counts} in a cell.`;
   const isLittle = support.some((count, cell) => !Number.isNaN(values[cell]) && count < page.data.minCount);
   return isLittle ? `${text} Hatched, little data: ${littleData(page.data, counts, of)}.` : text;
 }

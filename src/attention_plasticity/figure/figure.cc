@@ -84,6 +84,7 @@ std::vector<Tick> bin_ticks(int first, std::size_t count, int step, Label&& labe
 // Ticks at the middles of rows or columns with these numbers, at every `step`-th of them.
 std::vector<Tick> index_ticks(const std::vector<int>& indices, int step) {
   std::vector<Tick> ticks;
+  ticks.reserve(indices.size());
   for (std::size_t i = 0; i < indices.size(); i += static_cast<std::size_t>(step)) {
     ticks.push_back({static_cast<double>(i) + 0.5, fmt::format("{}", indices[i])});
   }
@@ -146,7 +147,7 @@ struct Drawn {
 };
 
 FigureScript curves_figure(const FigureOptions& options, const ResultFiles& files, const Drawn& drawn) {
-  FigureScript script;
+  FigureScript script{{}, files.notes()};
   const BucketGeometry geometry = geometry_of(options, drawn.run);
   const bool has_exact = has_exact_plasticity(drawn.table);
   const bool is_exact = has_exact && !options.pooled;
@@ -174,7 +175,7 @@ FigureScript curves_figure(const FigureOptions& options, const ResultFiles& file
 
 std::string cells_figure(const FigureOptions& options, const Drawn& drawn, const CellMap& map, FigureLabels labels,
                          std::string_view measure, std::string_view counted, const std::function<double(int)>& start) {
-  const Canvas canvas = canvas_of(options, 6, 5);
+  const Canvas canvas = canvas_of(options, 6, 5.4);
   const auto label = [&](int bin) { return token_label(start(bin)); };
   const auto end = map.first_column + static_cast<int>(map.cells.cols());
   std::size_t letters = 1;
@@ -182,10 +183,13 @@ std::string cells_figure(const FigureOptions& options, const Drawn& drawn, const
   MapDrawing drawing;
   drawing.cells = map.cells;
   drawing.square_cells = true;
-  // Both axes count the same buckets or bins, so they have the same step.
-  const int step =
-      std::max(label_step(map.cells.cols(), canvas.width - map_margin, widest_label(static_cast<int>(letters))),
-               label_step(map.cells.rows(), canvas.height - upright_margin, label_line));
+  // Cells are square, so the narrower side sets their size. Both axes count the same buckets or bins: one step for
+  // both.
+  const double cell = std::min((canvas.width - map_margin) / static_cast<double>(map.cells.cols()),
+                               (canvas.height - upright_margin) / static_cast<double>(map.cells.rows()));
+  const int step = std::max(label_step(map.cells.cols(), cell * static_cast<double>(map.cells.cols()),
+                                       widest_label(static_cast<int>(letters))),
+                            label_step(map.cells.rows(), cell * static_cast<double>(map.cells.rows()), label_line));
   drawing.x_ticks = bin_ticks(map.first_column, map.cells.cols(), step, label);
   drawing.y_ticks = bin_ticks(map.first_row, map.cells.rows(), step, label);
   drawing.color_label = fmt::format("{}{}", measure, aggregate_text(options.agg, map.heads));
@@ -249,8 +253,8 @@ std::string main_column(const HeadMetrics& metrics) {
   return std::string(found == measures.end() ? measures.front() : *found);
 }
 
-FigureScript heads_figure(const FigureOptions& options, const Drawn& drawn) {
-  FigureScript script;
+FigureScript heads_figure(const FigureOptions& options, const ResultFiles& files, const Drawn& drawn) {
+  FigureScript script{{}, files.notes()};
   const HeadMetrics metrics(drawn.table);
   const std::string column = options.column.value_or(main_column(metrics));
   if (!options.column && column != headline_measures().front()) {
@@ -333,13 +337,13 @@ FigureScript figure_script(const FigureOptions& options) {
     case FigureKind::plasticity:
       return curves_figure(options, files, drawn);
     case FigureKind::heatmap:
-      return {heatmap_figure(options, drawn), {}};
+      return {heatmap_figure(options, drawn), files.notes()};
     case FigureKind::components:
-      return {bars_figure(options, drawn), {}};
+      return {bars_figure(options, drawn), files.notes()};
     case FigureKind::distance:
-      return {distance_figure(options, drawn), {}};
+      return {distance_figure(options, drawn), files.notes()};
     case FigureKind::heads:
-      return heads_figure(options, drawn);
+      return heads_figure(options, files, drawn);
   }
   return {};
 }

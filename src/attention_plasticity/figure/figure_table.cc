@@ -27,7 +27,7 @@ double weighted_median(std::vector<CountedValue> values, double total) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-void check_reach_of(const std::vector<int>& selected, int count, std::string_view field, const std::string& file) {
+void check_indices(const std::vector<int>& selected, int count, std::string_view field, const std::string& file) {
   for (const int index : selected) {
     if (index < count) continue;
     throw Error(ErrorKind::usage,
@@ -80,8 +80,8 @@ CsvTable selected_rows(CsvTable table, const HeadSelection& selection, int num_l
     selected.rows.push_back(std::move(table.rows[row]));
     selected.lines.push_back(table.lines[row]);
   }
-  check_reach_of(selection.layers, num_layers, "layers", table.file);
-  check_reach_of(selection.heads, num_heads, "heads", table.file);
+  check_indices(selection.layers, num_layers, "layers", table.file);
+  check_indices(selection.heads, num_heads, "heads", table.file);
   if (selected.rows.empty()) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} has no row for {} in {}", table.file, index_text(selection.heads, "head"),

@@ -36,6 +36,12 @@ std::string fitting_font(std::string_view line, const Canvas& canvas, double usa
   return font_of(canvas, std::clamp(fitting, smallest_points, points));
 }
 
+// The space below the graph. In inches, since the lines that gnuplot counts otherwise differ between formats.
+std::string bottom_margin(double inches, const Canvas& canvas) {
+  constexpr double most = 0.6;  // of the canvas
+  return fmt::format("set bmargin at screen {:.4g}\n", std::min(inches / canvas.height, most));
+}
+
 std::string terminal_command(const Canvas& canvas) {
   const std::string background = gnuplot_color(theme_of(canvas.style).background);
   const auto common = [&](const char* name, const std::string& size, double font_scale, double line_scale) {
@@ -112,17 +118,19 @@ std::string canvas_commands(const Canvas& canvas) {
 
 std::string legend_commands(const Canvas& canvas) {
   constexpr double above_caption = 0.24;  // inches
-  return fmt::format(
-      "set bmargin 7\nset key textcolor rgb {} samplen 2 horizontal maxrows 1 width -1 at screen 0.5, screen {:.4g} "
-      "center bottom\n",
-      gnuplot_color(theme_of(canvas.style).text), above_caption / canvas.height);
+  return bottom_margin(1.06, canvas) +
+         fmt::format(
+             "set key textcolor rgb {} samplen 2 horizontal maxrows 1 width -1 at screen 0.5, screen {:.4g} "
+             "center bottom\n",
+             gnuplot_color(theme_of(canvas.style).text), above_caption / canvas.height);
 }
 
 std::string caption_commands(std::string_view caption, const Canvas& canvas) {
   if (caption.empty()) return {};
   constexpr double above_edge = 0.11;  // inches
   constexpr double usable = 0.97;
-  return fmt::format("set bmargin 5.4\nset label 1 {} at screen 0.5, screen {:.4g} center textcolor rgb {} font {}\n",
+  return bottom_margin(0.78, canvas) +
+         fmt::format("set label 1 {} at screen 0.5, screen {:.4g} center textcolor rgb {} font {}\n",
                      gnuplot_text(caption), above_edge / canvas.height, gnuplot_color(theme_of(canvas.style).faint),
                      fitting_font(caption, canvas, usable, caption_points));
 }

@@ -25,8 +25,14 @@ export function axis(look: Look, name: string, more: Option = {}): Option {
   };
 }
 
-/** The scale of colours, below the chart. */
-export function scale(look: Look, colors: string[], range: [number, number], more: Option = {}): Option {
+/** The scale of colours with what they mean, below the chart. A saved image has no other title. */
+export function scale(
+  look: Look,
+  colors: string[],
+  range: [number, number],
+  meaning: string,
+  more: Option = {},
+): Option {
   return {
     type: "continuous",
     min: range[0],
@@ -37,7 +43,7 @@ export function scale(look: Look, colors: string[], range: [number, number], mor
     bottom: 0,
     itemWidth: 10,
     itemHeight: 160,
-    text: [shown(range[1]), shown(range[0])],
+    text: [shown(range[1]), `${meaning}   ${shown(range[0])}`],
     textStyle: { color: look.muted, fontSize: 11 },
     textGap: 8,
     hoverLink: false,

@@ -188,7 +188,7 @@ function option(page: Page, all: Curves): Option {
       nameGap: 32,
       splitLine: { show: true, lineStyle: { color: look.line } },
     }),
-    visualMap: scale(look, look.points, [0, Math.max(1, data.model.num_layers - 1)], {
+    visualMap: scale(look, look.points, [0, Math.max(1, data.model.num_layers - 1)], "", {
       show: data.model.num_layers > 1 && page.heads.length > 1,
       dimension: 2,
       seriesIndex: 0,

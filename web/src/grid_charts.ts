@@ -21,6 +21,7 @@ interface Grid {
   table: TableName;
   cells: Cells;
   column: string;
+  meaning: string; // of the colours, in two or three words
   keys: Key[]; // of the x axis, then of the y axis
   range: [number, number] | null; // ends of the colour scale; null: 0 to the greatest value
 }
@@ -80,7 +81,7 @@ function gridOption(page: Page, grid: Grid): Option {
       nameGap: 42,
       axisLine: { show: false },
     }),
-    visualMap: scale(look, magma, grid.range ?? [0, greatest || 1], { dimension: 2, seriesIndex: 0 }),
+    visualMap: scale(look, magma, grid.range ?? [0, greatest || 1], grid.meaning, { dimension: 2, seriesIndex: 0 }),
     tooltip: tooltip(look, (item) => {
       const cell = (item.data as number[])[3];
       const rows: Row[] = [
@@ -135,6 +136,7 @@ export function bucketChart(data: Dataset): Chart | null {
     table: "buckets",
     cells,
     column: "plasticity",
+    meaning: "pooled plasticity",
     keys: [
       { name: "k_bucket", title: `position of the keys ${unit}`, label: place.label, tip: "keys at", long },
       { name: "q_bucket", title: `position of the query ${unit}`, label: place.label, tip: "query at", long },
@@ -163,6 +165,7 @@ export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) 
     table: "distance",
     cells,
     column: now.view.distance,
+    meaning: `position-exact ${(shown.find(({ name }) => name === now.view.distance)?.title ?? "").toLowerCase()}`,
     keys: [
       { name: "near_bin", title: "distance of the nearer key (tokens)", label, tip: "nearer key", long },
       { name: "far_bin", title: "distance of the farther key (tokens)", label, tip: "farther key", long },

@@ -147,7 +147,7 @@ function option(page: Page, width: number): Option {
       axisLine: { show: false },
       axisLabel: { color: look.muted, fontSize: 11, interval: cellHeight(page, width) < 14 ? 3 : 0 },
     }),
-    visualMap: scale(look, viridis, rangeOf(data, view.map, all), { dimension: 2, seriesIndex: 0 }),
+    visualMap: scale(look, viridis, rangeOf(data, view.map, all), view.map, { dimension: 2, seriesIndex: 0 }),
     tooltip: tooltip(look, (item) => {
       if (item.seriesId === "little") {
         return headTip(data, (item.data as number[])[2], [view.map, mainColumn(data)]);

@@ -132,7 +132,7 @@ function option(page: Page): Option {
     grid: { left: 62, right: 24, top: 14, bottom: 88 },
     xAxis: axis(look, view.x, { type: "value", ...ends(view.x), nameGap: 28, ...grids }),
     yAxis: axis(look, view.y, { type: "value", ...ends(view.y), nameGap: 44, ...grids }),
-    visualMap: scale(look, look.points, range, { show: heads.length > 1, dimension: 2, seriesIndex: 0 }),
+    visualMap: scale(look, look.points, range, view.color, { show: heads.length > 1, dimension: 2, seriesIndex: 0 }),
     tooltip: tooltip(look, (item) => headTip(data, (item.data as number[])[3], [view.y, view.x, view.color])),
     series: series.filter((one) => one !== null),
   };

@@ -186,6 +186,9 @@ test("every chart saves PNG and SVG", async () => {
       return parsed.querySelector("parsererror") ? -1 : parsed.querySelectorAll("path, rect").length;
     }, svg.content.toString());
     assert.ok(shapes > 20, `${chart}: ${shapes} shapes`);
+    const [exact, pooled] = ["position-exact plasticity", "pooled plasticity"];
+    const says = { distance: exact, curves: exact, buckets: pooled }[chart] ?? "";
+    assert.ok(svg.content.toString().includes(says), `${chart} does not say what it shows`);
     // Chromium drops a page's downloads beyond ten in a second.
     await page.waitForTimeout(300);
   }

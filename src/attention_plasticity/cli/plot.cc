@@ -46,7 +46,7 @@ Gnuplot gnuplot_here() {
 
 Command plot_command() {
   Command command{"plot",
-                  fmt::format("{}", fmt::join(figure_words(), "|")),
+                  fmt::format("{} RESULTS", fmt::join(figure_words(), "|")),
                   "Draw a figure of a run's tables: PNG, SVG or PDF.",
                   {config_flag("YAML file with any of the fields below; flags win over it.")}};
   command.flags.insert(command.flags.end(), plot_fields().begin(), plot_fields().end());

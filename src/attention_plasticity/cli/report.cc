@@ -14,6 +14,7 @@ namespace {
 struct ReportFlags {
   std::optional<std::string> output;
   std::optional<std::filesystem::path> labels;
+  std::size_t min_count = ReportOptions().min_count;
 };
 
 const FieldTable<ReportFlags>& report_table() {
@@ -22,6 +23,8 @@ const FieldTable<ReportFlags>& report_table() {
        "report.html in the folder of the results"},
       {"labels", values::any_text(), &ReportFlags::labels, "Known labels of heads.",
        "head_labels.csv of the results or of the dump"},
+      {"min_count", values::count(0), &ReportFlags::min_count,
+       "Pairs, triples or queries below which a value is shown as little data and sets no colour."},
   };
   return table;
 }
@@ -44,6 +47,7 @@ int run_report(const Arguments& arguments) {
   options.results =
       arguments.only_positional("report takes one folder of results: attention-plasticity report RESULTS");
   options.labels = flags.labels;
+  options.min_count = flags.min_count;
   const Report report = make_report(options);
   const std::filesystem::path output =
       flags.output.value_or((results_folder(options.results) / "report.html").string());

@@ -166,7 +166,9 @@ TEST_F(FigureOfARun, CurvesArePooledWhereNothingIsExact) {
   const FigureOptions curves = options(FigureKind::plasticity);
   EXPECT_TRUE(notes(curves, (folder_ / "head_bucket_plasticity.csv").string() +
                                 " has no position-exact plasticity; the pooled one is drawn"));
-  EXPECT_TRUE(notes(curves, (folder_ / "run.json").string() + ": there is no such file"));
+  EXPECT_TRUE(
+      notes(curves, (folder_ / "run.json").string() +
+                        ": there is no such file, so nothing tells whether the tables beside it are of one run"));
   // So it is with a table by time that has no exact columns, and with the file of the cells.
   write("head_time_plasticity.csv",
         "layer,q_head,k_head,q_bucket,position,plasticity,n_pairs,n_queries\n0,0,0,1,9,1,40,9\n");

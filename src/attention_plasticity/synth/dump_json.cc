@@ -71,6 +71,8 @@ Json head_json(const SynthOptions& options, HeadKey head) {
   json["plasticity"] = estimate_json(truth.plasticity);
   json["plasticity"]["pairs"] = truth.pairs;
   json["choice"] = estimate_json(truth.choice);
+  json["exact"] = estimate_json(truth.exact.plasticity);
+  json["exact"]["triples"] = truth.exact.triples;
   json["by_bucket"] = Json::array();
   for (const CellTruth& cell : truth.cells) {
     json["by_bucket"].push_back({{"q_bucket", cell.query_bucket},

@@ -2,8 +2,11 @@
 
 #include <limits>
 
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/progress.h"
+#include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/synth/dump_size.h"
 #include "attention_plasticity/synth/options.h"
 #include "attention_plasticity/synth/synthetic_dump.h"
 
@@ -59,6 +62,20 @@ const FieldTable<SynthFlags>& synth_table() {
   return table;
 }
 
+// The truth of a wide dump takes longer than its files, and has a bar of its own.
+void write_with_progress(const std::string& out, const SynthOptions& options, bool quiet) {
+  const Terminal terminal = Terminal::of_standard_error();
+  // Without a terminal, the lines before and after are enough.
+  const Verbosity verbosity = quiet || !terminal.is_terminal ? Verbosity::quiet : Verbosity::bar;
+  std::optional<Progress> progress(std::in_place, verbosity, terminal, "files");
+  const auto file = [&](std::size_t done, std::size_t total) { progress->advance(done, total, ""); };
+  const auto truth = [&](std::size_t done, std::size_t total) {
+    if (done == 1) progress.emplace(verbosity, terminal, "truths of heads");
+    progress->advance(done, total, "");
+  };
+  write_synthetic_dump(out, options, {.file = file, .truth = truth});
+}
+
 }  // namespace
 
 Command synth_command() {
@@ -71,12 +88,8 @@ int run_synth(const Arguments& arguments) {
       arguments.only_positional("synth takes one folder to write to: attention-plasticity synth OUT");
   const auto [options, quiet] = options_of(synth_table(), arguments);
   check(options);
-  {
-    const Terminal terminal = Terminal::of_standard_error();
-    // Without a terminal, the one line at the end is enough.
-    Progress progress(quiet || !terminal.is_terminal ? Verbosity::quiet : Verbosity::bar, terminal, "files");
-    write_synthetic_dump(out, options, [&](std::size_t done, std::size_t total) { progress.advance(done, total, ""); });
-  }
+  if (!quiet) tell(fmt::format("writing about {}\n", size_text(estimated_dump_bytes(options))));
+  write_with_progress(out, options, quiet);
   if (!quiet) {
     fmt::print("{}: {} query heads and {} key heads of {} rows x {}; the truth is in {}/truth.json\n", out,
                options.layers * options.q_heads, options.layers * options.k_heads, options.rows, options.dim, out);

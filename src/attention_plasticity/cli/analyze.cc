@@ -13,6 +13,7 @@
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/fetching.h"
+#include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/machine.h"
 #include "attention_plasticity/cli/progress.h"
 #include "attention_plasticity/cli/signals.h"
@@ -158,8 +159,8 @@ class Analysis {
   int run() {
     find_dump();
     if (flags_.dry_run) {
-      for (const std::string& note : notes()) tell(note + "\n");
-      for (const std::string& warning : prepared_.warnings) tell("warning: " + warning + "\n");
+      for (const std::string& note : notes()) tell(with_flags(note) + "\n");
+      for (const std::string& warning : prepared_.warnings) tell("warning: " + with_flags(warning) + "\n");
       print_dry_run(prepared_, config_, workers_, missing_.empty() ? "" : described_files(dump_->snapshot(), missing_));
       return 0;
     }

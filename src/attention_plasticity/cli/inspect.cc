@@ -5,6 +5,7 @@
 
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/run/inspection.h"
@@ -124,7 +125,7 @@ int run_inspect(const Arguments& arguments) {
   const InspectFlags flags = options_of(inspect_table(), arguments);
   const std::string& root = arguments.only_positional("inspect takes one dump: attention-plasticity inspect DUMP");
   const DumpInspection dump = inspect_dump(root, flags.model_dir);
-  for (const std::string& note : dump.notes) tell(note + "\n");
+  for (const std::string& note : dump.notes) tell(with_flags(note) + "\n");
   if (flags.json) {
     print_json(dump);
   } else {

@@ -242,7 +242,7 @@ void refuse_latent_attention(const JsonFields& fields) {
   throw Error(
       ErrorKind::usage,
       "qk_rope_head_dim: multi-head latent attention rotates the last components of a vector, which is not known "
-      "here; pass --num_triples 0 to leave position-exact plasticity out");
+      "here; pass `num_triples: 0` to leave position-exact plasticity out");
 }
 
 std::optional<RotationRules> rules_of(const JsonFields& fields) {

@@ -134,7 +134,7 @@ std::string refusal(const std::string& config, int layer = 0, std::size_t width 
 }
 
 constexpr std::string_view by_hand =
-    "pass --rope_theta, --rope_dim, --rope_layout and --rope_scaling yourself, or --num_triples 0 to leave "
+    "pass `rope_theta`, `rope_dim`, `rope_layout` and `rope_scaling` yourself, or `num_triples: 0` to leave "
     "position-exact "
     "plasticity out";
 
@@ -287,7 +287,7 @@ TEST(ModelConfig, RefusesLatentAttention) {
       refusal(R"({"model_type": "deepseek_v3", "rope_theta": 10000, "qk_rope_head_dim": 64,
                         "qk_nope_head_dim": 128})"),
       "qk_rope_head_dim: multi-head latent attention rotates the last components of a vector, which is not known here; "
-      "pass --num_triples 0 to leave position-exact plasticity out");
+      "pass `num_triples: 0` to leave position-exact plasticity out");
 }
 
 TEST(ModelConfig, RefusesAThetaThatIsNotKnown) {

@@ -157,7 +157,7 @@ TEST(ModelRotation, RefusesScalingsThatCannotBeUsed) {
 TEST(ModelRotation, RefusesKindsItDoesNotKnow) {
   EXPECT_EQ(refusal(scaled(R"({"rope_type": "proportional"})")),
             "rope_type is \"proportional\", which is none of default, linear, dynamic, yarn, llama3, longrope; pass "
-            "--rope_theta, --rope_dim, --rope_layout and --rope_scaling yourself, or --num_triples 0 to leave "
+            "`rope_theta`, `rope_dim`, `rope_layout` and `rope_scaling` yourself, or `num_triples: 0` to leave "
             "position-exact plasticity out");
 }
 

@@ -113,7 +113,7 @@ class Pass {
     } catch (const Error& error) {
       fail(error.file().empty() ? task.query_file.string() : error.file(), error.what());
     } catch (const std::bad_alloc&) {
-      fail(task.query_file.string(), "not enough memory for this head; lower --max_workers or set --memory_limit");
+      fail(task.query_file.string(), "not enough memory for this head; lower `max_workers` or set `memory_limit`");
     } catch (const std::exception& error) {
       fail(task.query_file.string(), error.what());
     }

@@ -42,8 +42,8 @@ ModelGrid model_grid(const RunConfig& config, const ModelShape& model, const Dum
   if (grid.num_q_heads % grid.num_k_heads != 0) {
     throw Error(
         ErrorKind::usage,
-        fmt::format("{} query heads cannot be divided evenly among {} key heads; pass the model's --num_q_heads "
-                    "and --num_k_heads",
+        fmt::format("{} query heads cannot be divided evenly among {} key heads; pass the model's `num_q_heads` "
+                    "and `num_k_heads`",
                     grid.num_q_heads, grid.num_k_heads));
   }
   return grid;
@@ -180,7 +180,7 @@ PreparedRun prepare_run(const RunConfig& config, const DumpSource& source) {
 
 PreparedRun prepare_run(const RunConfig& config) {
   if (!config.dataset_local_root) {
-    throw Error(ErrorKind::usage, "a dump on disk is given as --dataset_local_root FOLDER");
+    throw Error(ErrorKind::usage, "a dump on disk is given as `dataset_local_root: FOLDER`");
   }
   const fs::path root = *config.dataset_local_root;
   return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt});

@@ -45,7 +45,7 @@ ModelRotation given_model_config(const std::string& file) {
     if (error.kind() == ErrorKind::input) refuse_given(file, error.what());
     throw;
   }
-  refuse_given(file, "describes no rotation; pass --rope_theta, or --rope none for a model without rotation");
+  refuse_given(file, "describes no rotation; pass `rope_theta`, or `rope: none` for a model without rotation");
 }
 
 // find_model_shape has already noted a config.json that is not JSON.
@@ -107,8 +107,8 @@ std::optional<DumpRotation> find_rotation(const RunConfig& config, const fs::pat
   }
   if (!model) {
     notes.emplace_back(
-        "position-exact plasticity is left out, since the model's rotation is unknown: pass --rope_config with the "
-        "model's config.json, --rope_theta, or --rope none for a model without rotation");
+        "position-exact plasticity is left out, since the model's rotation is unknown: pass `rope_config` with the "
+        "model's config.json, `rope_theta`, or `rope: none` for a model without rotation");
     return std::nullopt;
   }
   return with_length(std::move(*model), layout);

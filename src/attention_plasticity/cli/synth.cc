@@ -6,7 +6,6 @@
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/progress.h"
 #include "attention_plasticity/cli/terminal.h"
-#include "attention_plasticity/synth/dump_size.h"
 #include "attention_plasticity/synth/options.h"
 #include "attention_plasticity/synth/synthetic_dump.h"
 
@@ -68,19 +67,32 @@ void write_with_progress(const std::string& out, const SynthOptions& options, bo
   // Without a terminal, the lines before and after are enough.
   const Verbosity verbosity = quiet || !terminal.is_terminal ? Verbosity::quiet : Verbosity::bar;
   std::optional<Progress> progress(std::in_place, verbosity, terminal, "files");
+  const auto begin = [&](std::uint64_t bytes) {
+    if (!quiet) tell(fmt::format("writing about {}\n", size_text(bytes)));
+  };
   const auto file = [&](std::size_t done, std::size_t total) { progress->advance(done, total, ""); };
   const auto truth = [&](std::size_t done, std::size_t total) {
     if (done == 1) progress.emplace(verbosity, terminal, "truths of heads");
     progress->advance(done, total, "");
   };
-  write_synthetic_dump(out, options, {.file = file, .truth = truth});
+  write_synthetic_dump(out, options, {.begin = begin, .file = file, .truth = truth});
 }
 
 }  // namespace
 
 Command synth_command() {
-  return {"synth", "OUT", "Write a synthetic dump with known truth into the new folder OUT.",
-          descriptions(synth_table())};
+  static constexpr FieldGroup groups[]{{"layers", "Size"},
+                                       {"spacing", "Positions"},
+                                       {"slope", "Queries and keys"},
+                                       {"window", "Attention"},
+                                       {"truth_pairs", "The program"}};
+  return {"synth",
+          "OUT",
+          "Write a synthetic dump with known truth into the new folder OUT.",
+          with_groups(descriptions(synth_table()), groups),
+          {{"attention-plasticity synth out/toy --layers 2 --q_heads 4 --k_heads 2 --rows 5000 --dim 128",
+            "A dump of a small model."},
+           {"attention-plasticity synth out/rotated --rope_theta 10000 --mean 2", "One with rotary embeddings."}}};
 }
 
 int run_synth(const Arguments& arguments) {
@@ -88,7 +100,6 @@ int run_synth(const Arguments& arguments) {
       arguments.only_positional("synth takes one folder to write to: attention-plasticity synth OUT");
   const auto [options, quiet] = options_of(synth_table(), arguments);
   check(options);
-  if (!quiet) tell(fmt::format("writing about {}\n", size_text(estimated_dump_bytes(options))));
   write_with_progress(out, options, quiet);
   if (!quiet) {
     fmt::print("{}: {} query heads and {} key heads of {} rows x {}; the truth is in {}/truth.json\n", out,

@@ -51,6 +51,7 @@ void write_synthetic_dump(const fs::path& out, const SynthOptions& options, cons
   check(options);
   check_disk_space(out, options);
   make_empty_folder(out);
+  if (observer.begin) observer.begin(estimated_dump_bytes(options));
   write_file_atomically(out / "_saver_state.json", saver_state_json(options));
   write_file_atomically(out / "config.json", model_config_json(options));
   const auto files_of_layer = static_cast<std::size_t>(options.q_heads) + static_cast<std::size_t>(options.k_heads);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 
@@ -8,8 +9,9 @@
 
 namespace attention_plasticity {
 
-/// Called while a dump is written, after each part; either may be empty.
+/// Called while a dump is written; each may be empty.
 struct SynthObserver {
+  std::function<void(std::uint64_t bytes)> begin = {};  ///< all is checked; the dump will take about `bytes` on disk
   std::function<void(std::size_t done, std::size_t total)> file = {};   ///< a head file was written
   std::function<void(std::size_t done, std::size_t total)> truth = {};  ///< the truth of a query head was computed
 };

@@ -203,7 +203,8 @@ TEST_F(SyntheticDump, TakesAboutAsMuchDiskAsEstimated) {
 TEST_F(SyntheticDump, NeedsTheDiskToHaveSpace) {
   SynthOptions options;
   options.layers = 1000;
-  options.rows = std::size_t{1} << 40;
+  options.rows = std::size_t{1} << 31;
+  options.dim = 4096;
   try {
     write_synthetic_dump(folder / "huge", options);
     FAIL() << "it was written";

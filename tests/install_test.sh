@@ -22,6 +22,11 @@ for tree in "$source_dir" "$build_dir"; do
   done
 done
 
+for file in man/man1/attention-plasticity.1 bash-completion/completions/attention-plasticity \
+            zsh/site-functions/_attention-plasticity fish/vendor_completions.d/attention-plasticity.fish; do
+  test -s "$prefix/share/$file" || fail "share/$file is missing"
+done
+
 # Where the system allows it, an empty folder is mounted over the source tree, which holds the build tree.
 run=(env -i PATH=/usr/bin:/bin HOME="$scratch" bash -ec)
 commands="cd '$scratch'; ./build/consumer; ./prefix/bin/attention-plasticity --version

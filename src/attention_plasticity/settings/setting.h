@@ -12,9 +12,9 @@ namespace attention_plasticity {
 struct Setting {
   std::string field;
   std::optional<std::string> value;  ///< none: null, which unsets the field
-  std::string where;                 ///< "configs/x.yaml:12", or the flag as typed: "--max-workers"
+  std::string where;                 ///< "configs/x.yaml:12", or the flag as typed: "--max-workers", "-o"
 
-  bool is_flag() const { return where.starts_with("--"); }
+  bool is_flag() const { return where.starts_with('-'); }
   /// How messages name the setting: "configs/x.yaml:12: max_workers", or the flag as typed.
   std::string place() const;
 };

@@ -9,9 +9,11 @@ add_custom_command(TARGET attention-plasticity POST_BUILD
   COMMAND ${program} completion zsh > ${folder}/attention-plasticity.zsh
   COMMAND ${program} completion fish > ${folder}/attention-plasticity.fish
   VERBATIM)
-install(FILES ${folder}/attention-plasticity.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES ${folder}/attention-plasticity.bash
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME attention-plasticity)
-install(FILES ${folder}/attention-plasticity.zsh
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _attention-plasticity)
-install(FILES ${folder}/attention-plasticity.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+if(AP_INSTALL)
+  install(FILES ${folder}/attention-plasticity.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${folder}/attention-plasticity.bash
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME attention-plasticity)
+  install(FILES ${folder}/attention-plasticity.zsh
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _attention-plasticity)
+  install(FILES ${folder}/attention-plasticity.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()

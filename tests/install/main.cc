@@ -1,7 +1,7 @@
 // One head from arrays to plasticity, without a file.
 
 #include <attention_plasticity/analysis/head_analysis.h>
-#include <attention_plasticity/base/version.h>
+#include <attention_plasticity/version.h>
 #include <attention_plasticity/random/numpy_generator.h>
 
 #include <cstdio>

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "attention_plasticity/base/version.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/help.h"
+#include "attention_plasticity/version.h"
 
 namespace attention_plasticity {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/settings/yaml_settings.h"
 
@@ -47,7 +47,6 @@ TEST(ResolveConfig, GivesTheDefaultsWithoutSettings) {
   EXPECT_EQ(config.tables[TableId::metrics], "head_metrics.csv");
   EXPECT_EQ(config.max_workers, std::nullopt);
   EXPECT_EQ(config.layers, std::nullopt);
-  EXPECT_FALSE(config.analysis.constant_component_fits);
 }
 
 TEST(ResolveConfig, LetsFlagsWinOverTheFileAndTheLastFlagOverTheFirst) {
@@ -306,7 +305,6 @@ TEST(PythonCompat, SetsWhatTheToolkitDoes) {
   EXPECT_EQ(config.analysis.weighting, Weighting::uniform);
   EXPECT_EQ(config.analysis.sliding_window_unit, WindowUnit::buckets);
   EXPECT_FALSE(config.analysis.standard_errors);
-  EXPECT_TRUE(config.analysis.constant_component_fits);
   EXPECT_EQ(config.tables[TableId::time], "");
   EXPECT_EQ(config.tables[TableId::distance], "");
   EXPECT_EQ(config.analysis.num_triples, 0U);

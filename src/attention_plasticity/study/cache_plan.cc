@@ -7,7 +7,7 @@
 #include <cmath>
 #include <functional>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -87,6 +87,25 @@ TEST_F(ProgramCompletion, ScriptsAreValidWhereTheirShellIsThere) {
   }
 }
 
+TEST_F(ProgramCompletion, FishOffersWhatBashDoes) {
+  const std::string fish = installed("fish");
+  if (fish.empty()) GTEST_SKIP() << "fish is not installed";
+  write_bytes(here_ / "script", run({"completion", "fish"}).out);
+  const auto offers = [&](const std::string& typed) {
+    const Outcome outcome =
+        run_other(fish, {"--no-config", "-c", "source ./script; complete -C 'attention-plasticity " + typed + "'"});
+    EXPECT_EQ(outcome.err, "");
+    Words words = lines_of(outcome.out);
+    for (std::string& word : words) word.resize(std::min(word.find('\t'), word.size()));
+    std::ranges::sort(words);
+    return words;
+  };
+  EXPECT_EQ(offers("p"), (Words{"plan", "plot"}));
+  EXPECT_EQ(offers("analyze --rope_l"), Words{"--rope_layout"});
+  EXPECT_EQ(offers("analyze --method "), (Words{"diagonal", "full", "positional"}));
+  EXPECT_EQ(offers("plot he"), (Words{"heads", "heatmap"}));
+}
+
 TEST_F(ProgramCompletion, UnknownShellIsAnsweredWithTheNearest) {
   const Outcome outcome = run({"completion", "bahs"});
   EXPECT_EQ(outcome.code, 2);

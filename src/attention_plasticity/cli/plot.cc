@@ -49,7 +49,8 @@ Command plot_command() {
                   fmt::format("{}", fmt::join(figure_words(), "|")),
                   "Draw a figure of a run's tables: PNG, SVG or PDF.",
                   {config_flag("YAML file with any of the fields below; flags win over it.")}};
-  static constexpr FieldGroup groups[]{{"bucket_csv", "The table"},
+  static constexpr FieldGroup groups[]{{"results", "The table"},
+                                       {"bucket_csv", "The table"},
                                        {"output", "The figure"},
                                        {"alpha", "The lines of heads"},
                                        {"cmap", "The colours"},

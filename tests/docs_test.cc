@@ -42,7 +42,7 @@ constexpr KnownText known_texts[]{
 
 // Languages of fenced blocks that other tests hold, and which.
 const std::map<std::string, std::string> held_elsewhere{
-    {"cmake", "Install.ConsumerBuildsAndRuns"},
+    {"cmake", "Install.ConsumerBuildsAndRuns, Install.FetchContentBuildsAndRuns"},
     {"cpp", "Install.ConsumerBuildsAndRuns"},
     {"python", "RandomAxes.AreThoseOfTheRecipeInNumPy; tests have no NumPy"},
 };

@@ -24,14 +24,14 @@ namespace attention_plasticity {
 
 /// A head that could not be analysed; the others are not touched by it.
 struct HeadFailure {
-  HeadId head;
+  HeadId head;          ///< which
   std::string file;     ///< the file at fault
   std::string message;  ///< one line
 };
 
 /// One head ended.
 struct HeadEvent {
-  HeadId head;
+  HeadId head = {};                      ///< which
   const HeadResult* result = nullptr;    ///< null when it failed
   const HeadFailure* failure = nullptr;  ///< null when it did not
   std::size_t ended = 0;                 ///< heads done or failed so far, this one included
@@ -41,10 +41,10 @@ struct HeadEvent {
 /// How a run tells what happens. A function that is not set is not called. Calls come from threads of the run, one at a
 /// time; what a function throws ends the process.
 struct RunObserver {
-  std::function<void(const HeadEvent&)> head_ended;          ///< a head was analysed, or failed
-  std::function<void(const std::string&)> note;              ///< one line for the user
-  std::function<void(const std::string&)> warning;           ///< one line on what may make results wrong
-  std::function<void(const DownloadProgress&)> downloading;  ///< several times a second while files are in flight
+  std::function<void(const HeadEvent&)> head_ended = {};          ///< a head was analysed, or failed
+  std::function<void(const std::string&)> note = {};              ///< one line for the user
+  std::function<void(const std::string&)> warning = {};           ///< one line on what may make results wrong
+  std::function<void(const DownloadProgress&)> downloading = {};  ///< several times a second while files are in flight
 };
 
 /// A measure over the heads of a model that have a value.
@@ -56,19 +56,29 @@ struct ModelMean {
 
 /// What the run cost. The caller measures it, since the library reads no clock.
 struct RunResources {
-  int workers = 0;
-  double wall_s = 0;
-  double cpu_s = 0;
-  std::uint64_t peak_rss_bytes = 0;
+  int workers = 0;                   ///< threads
+  double wall_s = 0;                 ///< seconds from start to end
+  double cpu_s = 0;                  ///< seconds of all threads
+  std::uint64_t peak_rss_bytes = 0;  ///< largest memory of the process
 };
 
 struct DumpRunState;
+class AnalyzedDump;
+
+/// Analyses the heads of a dump. Heads of the Hub are analysed while later ones are still downloaded.
+///
+/// Results do not depend on the number of workers. A head that cannot be read is one of the failures() and ends nothing
+/// else. A stop request ends the run after the heads in progress; the finished ones are returned.
+///
+/// Throws Error(usage) for options out of range or that contradict each other or the dump, Error(input) when there is
+/// no dump or it has none of the selected heads, Error(access), Error(network) and Error(output) as downloads fail, and
+/// std::bad_alloc. Thread-safe: runs share nothing but kept memory (memory.h).
+AP_API AnalyzedDump analyze_dump(const DumpSource& source, const RunOptions& options = {},
+                                 const RunObserver& observer = {}, const std::stop_token& stop = {});
 
 /// The results of a dump. Copies share them; they never change, so any number of threads may read one object.
 class AP_API AnalyzedDump {
  public:
-  explicit AnalyzedDump(std::shared_ptr<const DumpRunState> state);
-
   /// The model's name, from the dump's metadata, else from its address. Thread-safe.
   const std::string& model_name() const;
   /// The heads that were analysed, by layer and query head. Thread-safe.
@@ -93,18 +103,11 @@ class AP_API AnalyzedDump {
                                           const RunResources& resources = {}) const;
 
  private:
+  explicit AnalyzedDump(std::shared_ptr<const DumpRunState> state);
+  friend AP_API AnalyzedDump analyze_dump(const DumpSource&, const RunOptions&, const RunObserver&,
+                                          const std::stop_token&);
+
   std::shared_ptr<const DumpRunState> state_;
 };
-
-/// Analyses the heads of a dump. Heads of the Hub are analysed while later ones are still downloaded.
-///
-/// Results do not depend on the number of workers. A head that cannot be read is one of the failures() and ends nothing
-/// else. A stop request ends the run after the heads in progress; the finished ones are returned.
-///
-/// Throws Error(usage) for options out of range or that contradict each other or the dump, Error(input) when there is
-/// no dump or it has none of the selected heads, Error(access), Error(network) and Error(output) as downloads fail, and
-/// std::bad_alloc. Thread-safe: runs share nothing but kept memory (memory.h).
-AP_API AnalyzedDump analyze_dump(const DumpSource& source, const RunOptions& options = {},
-                                 const RunObserver& observer = {}, const std::stop_token& stop = {});
 
 }  // namespace attention_plasticity

@@ -25,11 +25,14 @@ class AP_API PreparedKeys {
   /// Throws Error(input) when there are no keys, columns differ in length, or a value is out of its range or not
   /// finite; Error(usage) for an option out of range; std::bad_alloc. Thread-safe.
   PreparedKeys(const RowsView& keys, const AnalysisOptions& options);
+  /// Takes the keys of another object, which may then only be assigned to or destroyed. Throws nothing.
   PreparedKeys(PreparedKeys&&) noexcept;
+  /// The same.
   PreparedKeys& operator=(PreparedKeys&&) noexcept;
+  /// Frees what was copied.
   ~PreparedKeys();
 
-  /// What the library makes of the keys.
+  /// What the library makes of the keys; of no use to others. Thread-safe.
   const OrientedKeys& oriented() const { return *oriented_; }
 
  private:

@@ -18,20 +18,20 @@ namespace attention_plasticity {
 /// How to reach the Hub, and where to keep its files.
 struct HubSettings {
   std::string endpoint = "https://huggingface.co";  ///< without a slash at the end
-  std::string token;                                ///< sent only to the endpoint; empty: none
-  std::filesystem::path cache;                      ///< the folder that holds datasets--org--name; must not be empty
+  std::string token = {};                           ///< sent only to the endpoint; empty: none
+  std::filesystem::path cache = {};                 ///< the folder that holds datasets--org--name; must not be empty
   bool offline = false;                             ///< only what the cache has is used
   bool use_symlinks = true;                         ///< if the file system has them; otherwise files are copied
 
   std::chrono::seconds answer_timeout{10};  ///< to connect, and without a byte of an answer of the API
   std::chrono::seconds stall_timeout{10};   ///< without a byte of a file
-  std::string ca_file;                      ///< trusted certificates; empty: those of the system
-  std::string ca_folder;                    ///< folder of trusted certificates; empty: that of the system
+  std::string ca_file = {};                 ///< trusted certificates; empty: those of the system
+  std::string ca_folder = {};               ///< folder of trusted certificates; empty: that of the system
 
   int attempts = 6;                             ///< for one request; for a file, attempts in a row without progress
   std::chrono::milliseconds first_pause{1000};  ///< between the first two attempts; each pause is twice the last one
   /// Called in place of a real pause, for tests.
-  std::function<void(std::chrono::milliseconds)> pause;
+  std::function<void(std::chrono::milliseconds)> pause = {};
 };
 
 /// Returns the value of a variable; nothing when it is not set.

@@ -23,7 +23,7 @@ enum class RotaryLayout { half, interleaved };
 /// t · frequency[i]. Components from dim() on are unchanged; without frequencies R = I.
 struct Rotation {
   RotaryLayout layout = RotaryLayout::half;  ///< which components form a pair
-  std::vector<double> frequency;             ///< radians per token
+  std::vector<double> frequency = {};        ///< radians per token
   double attention_factor = 1;               ///< the model multiplies the rotated components by it (yarn, longrope)
 
   /// The number of rotated components.
@@ -48,19 +48,19 @@ enum class RotaryKind {
 
 /// A rotation described by settings instead of a config.json.
 struct RotarySettings {
-  std::optional<double> theta;         ///< `rope_theta`, > 0; none: it must be in `scaling`
-  std::optional<std::size_t> dim;      ///< `rope_dim`, even and > 0; none: the whole width
-  std::optional<RotaryLayout> layout;  ///< `rope_layout`; none: half
+  std::optional<double> theta = {};         ///< `rope_theta`, > 0; none: it must be in `scaling`
+  std::optional<std::size_t> dim = {};      ///< `rope_dim`, even and > 0; none: the whole width
+  std::optional<RotaryLayout> layout = {};  ///< `rope_layout`; none: half
   /// `rope_scaling`, a JSON object with the keys of a config.json's `rope_parameters`, and `max_position_embeddings`
   /// for kinds that need the trained length; none: the default kind.
-  std::optional<std::string> scaling;
+  std::optional<std::string> scaling = {};
 };
 
 /// How one layer rotates its queries and keys.
 struct LayerRotation {
   RotaryKind kind = RotaryKind::none;  ///< how the frequencies were computed
   double theta = 0;                    ///< base of the frequencies; 0 for kind none
-  Rotation rotation;                   ///< what analyze_head() takes
+  Rotation rotation = {};              ///< what analyze_head() takes
 };
 
 struct RotationRules;

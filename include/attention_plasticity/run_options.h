@@ -18,16 +18,16 @@ namespace attention_plasticity {
 
 /// A dump on this machine.
 struct DumpFolder {
-  std::filesystem::path root;  ///< `dataset_local_root`
-  std::string model_dir;       ///< folder of the heads below the root; empty: the root itself
+  std::filesystem::path root = {};  ///< `dataset_local_root`
+  std::string model_dir = {};       ///< folder of the heads below the root; empty: the root itself
 };
 
 /// A dump in a dataset of the Hugging Face Hub. Only the files that a run needs are downloaded.
 struct HubDataset {
-  std::string name;               ///< `dataset_name`, as org/name
+  std::string name = {};          ///< `dataset_name`, as org/name
   std::string revision = "main";  ///< `dataset_revision`: branch, tag or commit
-  std::string model_dir;          ///< folder of the heads below the root of the repository; empty: the root itself
-  HubSettings settings;           ///< how the Hub is reached, and the folder of the cache
+  std::string model_dir = {};     ///< folder of the heads below the root of the repository; empty: the root itself
+  HubSettings settings = {};      ///< how the Hub is reached, and the folder of the cache
   int download_max_workers = 8;   ///< files downloaded at a time, >= 1
 };
 
@@ -46,28 +46,28 @@ enum class Rope { automatic, none };
 /// How a dump is analysed. The defaults are those of the program.
 struct RunOptions {
   // The model
-  std::optional<int> num_layers;            ///< layers of the model, >= 1; none: discovered
-  std::optional<int> num_q_heads;           ///< query heads of a layer, >= 1; none: discovered
-  std::optional<int> num_k_heads;           ///< key heads of a layer, which must divide those; none: discovered
-  std::optional<std::vector<int>> layers;   ///< to analyse, ascending, without repetition; none: all
-  std::optional<std::vector<int>> q_heads;  ///< the same of each layer
-  NonFinite non_finite = NonFinite::error;  ///< what to do about a NaN or an infinity
+  std::optional<int> num_layers = {};            ///< layers of the model, >= 1; none: discovered
+  std::optional<int> num_q_heads = {};           ///< query heads of a layer, >= 1; none: discovered
+  std::optional<int> num_k_heads = {};           ///< key heads of a layer, which must divide those; none: discovered
+  std::optional<std::vector<int>> layers = {};   ///< to analyse, ascending, without repetition; none: all
+  std::optional<std::vector<int>> q_heads = {};  ///< the same of each layer
+  NonFinite non_finite = NonFinite::error;       ///< what to do about a NaN or an infinity
 
   // The analysis
-  Compat compat = Compat::none;  ///< whose definitions
-  AnalysisOptions analysis;      ///< what is measured of each head
+  Compat compat = Compat::none;   ///< whose definitions
+  AnalysisOptions analysis = {};  ///< what is measured of each head
 
   // The rotation
-  Rope rope = Rope::automatic;              ///< where the rotation comes from
-  std::optional<std::string> rope_config;   ///< path of a model's config.json
-  std::optional<double> rope_theta;         ///< base of the rotary frequencies, > 0
-  std::optional<int> rope_dim;              ///< components that are rotated, even
-  std::optional<RotaryLayout> rope_layout;  ///< which components form a pair
-  std::optional<std::string> rope_scaling;  ///< a JSON object, as in a config.json
+  Rope rope = Rope::automatic;                   ///< where the rotation comes from
+  std::optional<std::string> rope_config = {};   ///< path of a model's config.json
+  std::optional<double> rope_theta = {};         ///< base of the rotary frequencies, > 0
+  std::optional<int> rope_dim = {};              ///< components that are rotated, even
+  std::optional<RotaryLayout> rope_layout = {};  ///< which components form a pair
+  std::optional<std::string> rope_scaling = {};  ///< a JSON object, as in a config.json
 
   // The machine
-  std::optional<int> max_workers;             ///< heads analysed at a time, >= 1; none: one per core
-  std::optional<std::uint64_t> memory_limit;  ///< bytes of the heads in flight; none: no bound
+  std::optional<int> max_workers = {};             ///< heads analysed at a time, >= 1; none: one per core
+  std::optional<std::uint64_t> memory_limit = {};  ///< bytes of the heads in flight; none: no bound
 };
 
 }  // namespace attention_plasticity

@@ -37,7 +37,7 @@ struct ColumnInfo {
 
 /// What a table holds.
 struct TableInfo {
-  TableId id;
+  TableId id;                       ///< which
   std::string_view name;            ///< short: "buckets"
   std::string_view file;            ///< usual name: "head_bucket_plasticity.csv"
   std::string_view meaning;         ///< one line: what a row is
@@ -53,15 +53,15 @@ using ColumnValues = std::variant<std::vector<std::int64_t>, std::vector<double>
 
 /// A column of a table.
 struct TableColumn {
-  std::string name;
-  ColumnValues values;
+  std::string name = {};     ///< as written
+  ColumnValues values = {};  ///< one for each row
 };
 
 /// A table of a run. All columns have `rows` values.
 struct Table {
-  TableId id = TableId::metrics;
-  std::size_t rows = 0;
-  std::vector<TableColumn> columns;
+  TableId id = TableId::metrics;          ///< which
+  std::size_t rows = 0;                   ///< of each column
+  std::vector<TableColumn> columns = {};  ///< in the order of the schema
 
   /// The column of this name; null when the table does not have it. Throws nothing. Thread-safe.
   AP_API const TableColumn* find(std::string_view name) const;

@@ -7,10 +7,10 @@
 /// @file
 /// The version of the library that a program is compiled with, and of the one that it runs with.
 
-/// The version of these headers. CONTRIBUTING.md says what a change of each number means.
-#define AP_VERSION_MAJOR 0
-#define AP_VERSION_MINOR 1
-#define AP_VERSION_PATCH 0
+// CONTRIBUTING.md says what a change of each number means.
+#define AP_VERSION_MAJOR 0  ///< first number of the version of these headers
+#define AP_VERSION_MINOR 1  ///< second number
+#define AP_VERSION_PATCH 0  ///< third number
 
 /// The version as one number that grows with it: 10000 major + 100 minor + patch.
 #define AP_VERSION (AP_VERSION_MAJOR * 10000 + AP_VERSION_MINOR * 100 + AP_VERSION_PATCH)

@@ -121,6 +121,12 @@ void check_outputs_differ(const RunConfig& config, const SettingMap& given) {
   }
 }
 
+// The text of a value as users write it: a list of indices has no brackets.
+std::optional<std::string> typed_text(const FieldValue& field) {
+  if (field.type != ValueType::indices || !field.text) return field.text;
+  return field.text->substr(1, field.text->size() - 2);
+}
+
 bool is_output(std::string_view field) {
   return field == "output_dir" ||
          std::ranges::find(result_tables(), field, &ResultTable::field) != result_tables().end();
@@ -160,18 +166,18 @@ RunConfig resolve_config(const DumpSource& source, const RunOptions& options,
         std::ranges::find(python_requirements, field.name, &Requirement::field) != python_requirements.end();
     if (wanted.compat == Compat::python && is_required) continue;
     if (is_output(field.name)) continue;
-    settings.push_back({field.name, field.text, "`" + field.name + "`"});
+    settings.push_back({field.name, typed_text(field), ""});
   }
-  if (output_dir) settings.push_back({"output_dir", *output_dir, "`output_dir`"});
+  if (output_dir) settings.push_back({"output_dir", *output_dir, ""});
   return resolve_config(settings);
 }
 
 void check_selection(const RunConfig& config, int num_layers, int num_q_heads) {
   if (const std::string problem = layers_problem(config, num_layers); !problem.empty()) {
-    throw Error(ErrorKind::usage, "layers: " + problem);
+    throw Error(ErrorKind::usage, "`layers`: " + problem);
   }
   if (const std::string problem = q_heads_problem(config, num_q_heads); !problem.empty()) {
-    throw Error(ErrorKind::usage, "q_heads: " + problem);
+    throw Error(ErrorKind::usage, "`q_heads`: " + problem);
   }
 }
 

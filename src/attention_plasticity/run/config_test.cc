@@ -235,7 +235,7 @@ TEST(CheckSelection, RefusesInTheSameWordsOnceTheSizesAreKnown) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_STREQ(error.what(), "layers: 29 is out of range; the model has 29 layers, 0 to 28");
+    EXPECT_STREQ(error.what(), "`layers`: 29 is out of range; the model has 29 layers, 0 to 28");
   }
   EXPECT_THROW(check_selection(config, 30, 8), Error);
 }

@@ -88,7 +88,7 @@ TEST(Results, OfACompleteRunAreTheTablesAndRunJson) {
   const Texts texts = texts_in(dump.output());
   for (const ResultTable& table : result_tables()) {
     if (table.id == TableId::distance) continue;
-    EXPECT_EQ(texts.at(std::string(table.file)), table_text(table.id, run.results, config));
+    EXPECT_EQ(texts.at(std::string(table.file)), table_text(table.id, run.results, config, run.without_group));
   }
   const auto json = nlohmann::json::parse(texts.at("run.json"));
   EXPECT_EQ(json["files"], nlohmann::json(files));

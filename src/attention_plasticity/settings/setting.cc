@@ -10,6 +10,7 @@
 namespace attention_plasticity {
 
 std::string Setting::place() const {
+  if (where.empty()) return fmt::format("`{}`", field);
   return is_flag() ? shown_text(where) : fmt::format("{}: {}", where, shown_text(field));
 }
 

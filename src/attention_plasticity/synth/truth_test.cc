@@ -8,7 +8,7 @@
 #include <ostream>
 #include <string>
 
-#include "attention_plasticity/analysis/head_analysis.h"
+#include "attention_plasticity/analyze_head.h"
 #include "attention_plasticity/synth/generated_rows.h"
 
 namespace attention_plasticity {
@@ -162,7 +162,7 @@ TEST_P(AnalysisOfSynthetic, AgreesWithTheTruth) {
   const Rotation rotation = make_rotation(synth).value_or(Rotation{});
   const HeadResult result =
       analyze_head({head.layer, head.head, key_head.head}, generate_rows(synth, Side::query, head),
-                   generate_rows(synth, Side::key, key_head), options, {.rotation = &rotation});
+                   generate_rows(synth, Side::key, key_head), options, &rotation);
   EXPECT_EQ(result.plasticity.cells.size(), truth.cells.size());
   const double error = std::hypot(truth.plasticity.error, result.plasticity_error);
   EXPECT_LT(error, 0.03);

@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/hub/loopback_hub_testing.h"
@@ -251,11 +254,16 @@ void expect_truth_within_two_errors(const fs::path& dump, const fs::path& result
   const CsvTable metrics = read_csv(results / "head_metrics.csv");
   ASSERT_EQ(metrics.rows.size(), truth["heads"].size());
   ASSERT_EQ(metrics.rows.size(), 4U);
+  const auto index_of = [&](const std::string& column) {
+    const auto index = metrics.find(column);
+    EXPECT_TRUE(index) << column;
+    return index.value_or(0);
+  };
   for (std::size_t row = 0; row < metrics.rows.size(); ++row) {
     for (const auto& [column, key] : {std::pair("ap_overall", "plasticity"), std::pair("ap_exact", "exact")}) {
       const auto& known = truth["heads"][row][key];
-      const double value = metrics.number(row, metrics.find(column).value());
-      const double error = metrics.number(row, metrics.find(std::string(column) + "_se").value());
+      const double value = metrics.number(row, index_of(column));
+      const double error = metrics.number(row, index_of(std::string(column) + "_se"));
       EXPECT_LT(known["error"].get<double>(), 0.7 * error) << column;
       EXPECT_NEAR(value, known["value"].get<double>(), 2 * std::hypot(error, known["error"].get<double>()))
           << column << " of head " << row;
@@ -338,7 +346,7 @@ TEST_F(DocsFolder, FlagsInTheTextExist) {
     known.merge(flags_in(shell(fmt::format("attention-plasticity {} --help", name)).out));
   }
   for (const std::string& page : pages()) {
-    for (std::string name : flags_in(read_text_file(source / page))) {
+    for (const std::string& name : flags_in(read_text_file(source / page))) {
       const std::string positive = name.starts_with("--no_") ? "--" + name.substr(5) : name;
       EXPECT_TRUE(known.contains(name) || known.contains(positive)) << page << ": " << name;
     }

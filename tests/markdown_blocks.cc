@@ -1,6 +1,6 @@
 #include "markdown_blocks.h"
 
-#include <cctype>
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <sstream>

@@ -1,6 +1,6 @@
 // The manual page and the completion of shells, as a user gets them.
 
-#include <sstream>
+#include <algorithm>
 
 #include "program_support.h"
 

@@ -1,6 +1,7 @@
 // Dumps that are not quite dumps: what the program calls them.
 
 #include <algorithm>
+#include <functional>
 
 #include "program_support.h"
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <memory>
 
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
@@ -66,13 +67,13 @@ void write_with_progress(const std::string& out, const SynthOptions& options, bo
   const Terminal terminal = Terminal::of_standard_error();
   // Without a terminal, the lines before and after are enough.
   const Verbosity verbosity = quiet || !terminal.is_terminal ? Verbosity::quiet : Verbosity::bar;
-  std::optional<Progress> progress(std::in_place, verbosity, terminal, "files");
+  auto progress = std::make_unique<Progress>(verbosity, terminal, "files");
   const auto begin = [&](std::uint64_t bytes) {
     if (!quiet) tell(fmt::format("writing about {}\n", size_text(bytes)));
   };
   const auto file = [&](std::size_t done, std::size_t total) { progress->advance(done, total, ""); };
   const auto truth = [&](std::size_t done, std::size_t total) {
-    if (done == 1) progress.emplace(verbosity, terminal, "truths of heads");
+    if (done == 1) progress = std::make_unique<Progress>(verbosity, terminal, "truths of heads");
     progress->advance(done, total, "");
   };
   write_synthetic_dump(out, options, {.begin = begin, .file = file, .truth = truth});

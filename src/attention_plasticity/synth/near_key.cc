@@ -1,7 +1,6 @@
 #include "attention_plasticity/synth/near_key.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 namespace attention_plasticity {

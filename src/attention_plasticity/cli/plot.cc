@@ -50,7 +50,6 @@ Command plot_command() {
                   "Draw a figure of a run's tables: PNG, SVG or PDF.",
                   {config_flag("YAML file with any of the fields below; flags win over it.")}};
   static constexpr FieldGroup groups[]{{"results", "The table"},
-                                       {"bucket_csv", "The table"},
                                        {"output", "The figure"},
                                        {"alpha", "The lines of heads"},
                                        {"cmap", "The colours"},
@@ -58,8 +57,8 @@ Command plot_command() {
   const std::vector<Field> fields = with_groups(plot_fields(), groups);
   command.flags.insert(command.flags.end(), fields.begin(), fields.end());
   command.examples = {
-      {"attention-plasticity plot heads --metrics out/mine --column ap_exact -o heads.pdf", "A map of all heads."},
-      {"attention-plasticity plot distance --distance_csv out/mine", "Plasticity by the distances of the two keys."},
+      {"attention-plasticity plot heads out/mine --column ap_exact -o heads.pdf", "A map of all heads."},
+      {"attention-plasticity plot distance out/mine", "Plasticity by the distances of the two keys."},
   };
   return command;
 }

@@ -116,9 +116,12 @@ void print_table(const DumpInspection& dump) {
 }  // namespace
 
 Command inspect_command() {
-  return {"inspect", "DUMP",
+  return {"inspect",
+          "DUMP",
           "Show what a dump holds: heads, rows, width, buckets, positions, examples, windows, sizes.",
-          descriptions(inspect_table())};
+          descriptions(inspect_table()),
+          {{"attention-plasticity inspect DUMP", "See the heads of a dump."},
+           {"attention-plasticity inspect DUMP --json", "The same for a program."}}};
 }
 
 int run_inspect(const Arguments& arguments) {

@@ -148,9 +148,14 @@ FieldTable<RunConfig> machine_fields() {
 const FieldTable<RunConfig>& config_table() {
   static const FieldTable<RunConfig> table = [] {
     FieldTable<RunConfig> all;
-    for (const FieldTable<RunConfig>& part :
-         {dump_fields(), analysis_fields(), rotation_fields(), output_fields(), machine_fields()}) {
-      all.insert(all.end(), part.begin(), part.end());
+    for (auto& [group, fields] :
+         {std::pair("The dump", dump_fields()), std::pair("The analysis", analysis_fields()),
+          std::pair("The rotation", rotation_fields()), std::pair("The outputs", output_fields()),
+          std::pair("The machine", machine_fields())}) {
+      for (TypedField<RunConfig> field : fields) {
+        field.group = group;
+        all.push_back(std::move(field));
+      }
     }
     return all;
   }();

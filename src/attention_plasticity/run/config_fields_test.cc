@@ -181,7 +181,7 @@ rc::Gen<std::string> awkward_text() {
                       [](const std::vector<std::string>& chosen) {
                         std::string text;
                         for (const std::string& piece : chosen) text += piece;
-                        return text;
+                        return text.starts_with('~') ? "x" + text : text;  // a path with a home folder is refused
                       });
 }
 

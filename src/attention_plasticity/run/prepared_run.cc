@@ -156,6 +156,7 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {
   prepared.layout = source.layout;
   prepared.hub = source.hub;
   if (prepared.layout.note) prepared.notes.push_back(*prepared.layout.note);
+  for (const std::string& warning : prepared.layout.warnings) prepared.warnings.push_back(warning);
 
   CaptureMetadata metadata = read_capture_metadata(prepared.layout.folder, prepared.notes);
   prepared.grid = model_grid(config, find_model_shape(root, prepared.layout.folder, prepared.notes), prepared.layout);

@@ -48,6 +48,8 @@ Json file_json(const DumpInspection& dump, const FileInspection& file) {
   return json;
 }
 
+Json stated_json(const std::optional<StatedNumber>& number) { return number ? Json(number->value) : Json(nullptr); }
+
 void print_json(const DumpInspection& dump) {
   Json files = Json::array();
   for (const FileInspection& file : dump.files) files.push_back(file_json(dump, file));
@@ -60,9 +62,9 @@ void print_json(const DumpInspection& dump) {
                   {"sampling",
                    {{"strategy", value_or_null(dump.capture.sampling_strategy)},
                     {"bucket_size", value_or_null(dump.capture.bucket_size)}}},
-                  {"num_layers", value_or_null(dump.model.num_layers)},
-                  {"num_q_heads", value_or_null(dump.model.num_q_heads)},
-                  {"num_k_heads", value_or_null(dump.model.num_k_heads)},
+                  {"num_layers", stated_json(dump.model.num_layers)},
+                  {"num_q_heads", stated_json(dump.model.num_q_heads)},
+                  {"num_k_heads", stated_json(dump.model.num_k_heads)},
                   {"rotation", std::move(rotation)},
                   {"query_heads", dump.layout.queries.size()},
                   {"key_heads", dump.layout.keys.size()},
@@ -74,8 +76,8 @@ void print_overview(const DumpInspection& dump) {
   fmt::print("dump      {}\n", dump.layout.folder.string());
   if (dump.capture.model_name) fmt::print("model     {}\n", *dump.capture.model_name);
   if (dump.model.num_layers && dump.model.num_q_heads && dump.model.num_k_heads) {
-    fmt::print("shape     {} layers, {} query heads, {} key heads (config.json)\n", *dump.model.num_layers,
-               *dump.model.num_q_heads, *dump.model.num_k_heads);
+    fmt::print("shape     {} layers, {} query heads, {} key heads (config.json)\n", dump.model.num_layers->value,
+               dump.model.num_q_heads->value, dump.model.num_k_heads->value);
   }
   for (const LayersOfRotation& group : dump.rotation) {
     fmt::print("rotation  {}{}\n", group.rotation,

@@ -34,7 +34,7 @@ std::string below_output_dir(const std::string& file, const std::optional<std::s
 // The path of a table.
 TypedField<RunConfig> output_field(const ResultTable& table) {
   std::string help(table.meaning);
-  if (table.id == TableId::metrics) help += "; run.json goes beside it";
+  if (table.id == TableId::metrics) help += "; run.json and tables without a path of their own go beside it";
   if (!table.in_python_compat) help += "; not with compat python";
   const auto path = [id = table.id](auto& config) -> auto& { return config.tables[id]; };
   TypedField<RunConfig> field(std::string(table.field), output_file(), path, help + ".");
@@ -131,6 +131,8 @@ FieldTable<RunConfig> output_fields() {
   FieldTable<RunConfig> fields{
       {"output_dir", values::text(), &Config::output_dir, "Folder for the outputs that have relative paths.", "none"}};
   for (const ResultTable& table : result_tables()) fields.push_back(output_field(table));
+  fields.push_back({"overwrite", values::boolean(), &Config::overwrite,
+                    "Replace results of another dump or model in the folder of the outputs."});
   return fields;
 }
 

@@ -67,10 +67,17 @@ void read_scaling(const std::string& text, std::optional<double>& theta, RotaryP
   if (own) theta = own;
 }
 
-std::size_t rotated_dim(const RotationRule& rule, std::size_t width) {
-  const std::size_t dim = rule.dim ? *rule.dim : static_cast<std::size_t>(static_cast<double>(width) * rule.partial);
-  if (dim > width) {
-    throw Error(ErrorKind::usage, fmt::format("the rotation has {} components, the vectors have {}", dim, width));
+std::size_t rotated_dim(const RotationRule& rule, std::size_t first, std::size_t width) {
+  if (first >= width) {
+    throw Error(ErrorKind::usage, fmt::format("the first rotated component is {}, the vectors have {}", first, width));
+  }
+  // Without a number, the components from the first on.
+  const std::size_t all = width - first;
+  const std::size_t dim = rule.dim ? *rule.dim : static_cast<std::size_t>(static_cast<double>(all) * rule.partial);
+  if (dim > all) {
+    throw Error(ErrorKind::usage,
+                fmt::format("the rotation has {} components{}, the vectors have {}", dim,
+                            first == 0 ? "" : fmt::format(" from component {} on", first), width));
   }
   return dim;
 }
@@ -95,6 +102,7 @@ ModelRotation ModelRotation::none() {
 ModelRotation ModelRotation::of_settings(const RotarySettings& settings) {
   RotationRule rule;
   rule.dim = settings.dim;
+  rule.first = settings.first;
   if (settings.dim && (*settings.dim == 0 || *settings.dim % 2 != 0)) {
     throw Error(ErrorKind::usage, fmt::format("rope_dim is {}; an even number above 0 is expected", *settings.dim));
   }
@@ -126,7 +134,8 @@ bool ModelRotation::depends_on_length() const {
 }
 
 LayerRotation ModelRotation::layer(int layer, std::size_t width, double largest_position) const {
-  if (rules_.head_dim && *rules_.head_dim != width) {
+  const bool absorbed = rules_.absorbed_dim == width;
+  if (rules_.head_dim && *rules_.head_dim != width && !absorbed) {
     throw Error(ErrorKind::usage, fmt::format("the vectors have {} components, the model's config says head_dim {}",
                                               width, *rules_.head_dim));
   }
@@ -143,7 +152,9 @@ LayerRotation ModelRotation::layer(int layer, std::size_t width, double largest_
   if (rule.parameters.kind == RotaryKind::none) return result;
   result.kind = rule.parameters.kind;
   result.theta = rule.parameters.theta;
-  result.rotation = make_rotation(rule.parameters, rotated_dim(rule, width), rules_.layout, largest_position);
+  const std::size_t first = absorbed ? 0 : rule.first;
+  result.rotation = make_rotation(rule.parameters, rotated_dim(rule, first, width), rules_.layout, largest_position);
+  result.rotation.first = first;
   return result;
 }
 

@@ -16,6 +16,7 @@ struct RotarySettings {
   std::optional<double> theta;         ///< `rope_theta`, > 0; none: it must be in `scaling`
   std::optional<std::size_t> dim;      ///< `rope_dim`; none: the whole width
   std::optional<RotaryLayout> layout;  ///< `rope_layout`; none: half
+  std::size_t first = 0;               ///< `rope_first`: index of the first rotated component
   /// `rope_scaling`, a JSON object with the keys of a config.json's `rope_parameters`, and `max_position_embeddings`
   /// for kinds that need the trained length; none: the default kind.
   std::optional<std::string> scaling;

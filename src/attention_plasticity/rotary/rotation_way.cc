@@ -1,0 +1,191 @@
+#include "attention_plasticity/rotary/rotation_way.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace attention_plasticity {
+namespace {
+
+constexpr std::array<double, 5> known_thetas{1e4, 1e5, 5e5, 1e6, 1e7};
+// Thetas of published models.
+constexpr std::array<double, 10> usual_thetas{1e4, 1e5, 1.5e5, 2.5e5, 5e5, 1e6, 2e6, 5e6, 8e6, 1e7};
+
+constexpr std::array<RotationShape, 8> shapes = [] {
+  std::array<RotationShape, 8> all{};
+  std::size_t i = 0;
+  for (const RotaryLayout layout : {RotaryLayout::half, RotaryLayout::interleaved}) {
+    for (const RotatedPart part :
+         {RotatedPart::all, RotatedPart::first_half, RotatedPart::first_quarter, RotatedPart::last_half}) {
+      all[i++] = {layout, part};
+    }
+  }
+  return all;
+}();
+
+std::vector<double> frequencies_of(double theta, std::size_t dim) {
+  std::vector<double> frequencies(dim / 2);
+  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    frequencies[i] = std::pow(theta, -2 * static_cast<double>(i) / static_cast<double>(dim));
+  }
+  return frequencies;
+}
+
+std::size_t last_position(const RowSample& sample) {
+  return sample.has_whole_positions() ? static_cast<std::size_t>(sample.positions().back()) : 0;
+}
+
+// The energy that is fixed in some samples, as a function of theta.
+class FixedByTheta {
+ public:
+  void add(const RowSample& sample, RotaryLayout layout, ComponentRange components) {
+    if (components.first + components.dim > sample.width() || sample.rows() < 2) return;
+    parts_.push_back({&sample, SamplePairs(sample, layout, components.first, components.dim), components.dim});
+    last_ = std::max(last_, last_position(sample));
+  }
+  bool empty() const { return parts_.empty(); }
+
+  double at(double log_theta) const {
+    std::optional<PhaseTables> tables;
+    double fixed = 0;
+    for (const Part& part : parts_) {
+      if (!tables || 2 * tables->frequencies().size() != part.dim) {
+        tables.emplace(frequencies_of(std::exp(log_theta), part.dim), last_);
+      }
+      fixed += part.sample->fixed(part.pairs.squared_sum(*tables));
+    }
+    return fixed;
+  }
+
+ private:
+  struct Part {
+    const RowSample* sample;
+    SamplePairs pairs;
+    std::size_t dim;
+  };
+  std::vector<Part> parts_;
+  std::size_t last_ = 0;
+};
+
+// The best of `count` points from `begin` on; the first of equals.
+double best_point(const FixedByTheta& fixed, double begin, double step, std::size_t count) {
+  double best = begin;
+  double most = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < count; ++i) {
+    const double point = begin + step * static_cast<double>(i);
+    const double value = fixed.at(point);
+    if (value > most) {
+      most = value;
+      best = point;
+    }
+  }
+  return best;
+}
+
+double as_usual(double theta) {
+  for (const double usual : usual_thetas) {
+    if (std::abs(theta / usual - 1) <= 0.01) return usual;
+  }
+  return theta;
+}
+
+double refined_theta(const FixedByTheta& fixed) {
+  if (fixed.empty()) return 0;
+  const double least = std::log(1e3);
+  const double most = std::log(1e8);
+  double step = 0.08;
+  double best = best_point(fixed, least, step, static_cast<std::size_t>((most - least) / step) + 1);
+  constexpr int rounds = 3;
+  constexpr std::size_t points = 33;
+  for (int round = 0; round < rounds; ++round) {
+    const double begin = best - step;
+    step = 2 * step / static_cast<double>(points - 1);
+    best = best_point(fixed, begin, step, points);
+  }
+  return as_usual(std::exp(best));
+}
+
+}  // namespace
+
+std::span<const RotationShape> rotation_shapes() { return shapes; }
+
+std::optional<ComponentRange> components_of(RotatedPart part, std::size_t width) {
+  ComponentRange range{0, width};
+  if (part == RotatedPart::first_half) range = {0, width / 2};
+  if (part == RotatedPart::first_quarter) range = {0, width / 4};
+  if (part == RotatedPart::last_half) range = {width / 2, width / 2};
+  if (range.dim == 0 || range.dim % 2 != 0) return std::nullopt;
+  return range;
+}
+
+std::optional<Rotation> rotation_of(const RotationWay& way, std::size_t width) {
+  if (!way.shape) return Rotation{};
+  const std::optional<ComponentRange> range = components_of(way.shape->part, width);
+  if (!range) return std::nullopt;
+  return Rotation{way.shape->layout, frequencies_of(way.theta, range->dim), 1, range->first};
+}
+
+std::span<const RotationWay> known_ways() {
+  static const std::vector<RotationWay> ways = [] {
+    std::vector<RotationWay> all(1);
+    all.reserve(1 + known_thetas.size() * shapes.size());
+    for (const double theta : known_thetas) {
+      for (const RotationShape& shape : shapes) all.push_back({shape, theta});
+    }
+    return all;
+  }();
+  return ways;
+}
+
+std::shared_ptr<const KnownWayTables::Tables> KnownWayTables::tables(std::size_t width, std::size_t last) {
+  // One set of tables serves all files whose last positions lie near each other.
+  const std::size_t reach = (std::size_t{1} << std::bit_width(last)) - 1;
+  const std::scoped_lock lock(mutex_);
+  std::shared_ptr<const Tables>& found = by_width_and_last_[{width, reach}];
+  if (!found) {
+    auto made = std::make_shared<Tables>();
+    made->reserve(known_ways().size());
+    for (const RotationWay& way : known_ways()) {
+      std::optional<Rotation> rotation = rotation_of(way, width);
+      made->push_back(rotation ? std::optional<PhaseTables>(std::in_place, std::move(rotation->frequency), reach)
+                               : std::nullopt);
+    }
+    found = std::move(made);
+  }
+  return found;
+}
+
+std::vector<double> KnownWayTables::fixed(const RowSample& sample) {
+  const std::shared_ptr<const Tables> tables = this->tables(sample.width(), last_position(sample));
+  const std::span<const RotationWay> ways = known_ways();
+  std::vector<double> fixed(ways.size(), std::numeric_limits<double>::quiet_NaN());
+  const auto add = [&](const std::optional<RotationShape>& shape) {
+    const std::optional<ComponentRange> range = shape ? components_of(shape->part, sample.width()) : ComponentRange{};
+    if (!range) return;
+    const SamplePairs pairs(sample, shape ? shape->layout : RotaryLayout::half, range->first, range->dim);
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      const std::optional<PhaseTables>& phases = (*tables)[i];
+      if (ways[i].shape == shape && phases) fixed[i] = sample.fixed(pairs.squared_sum(*phases));
+    }
+  };
+  add(std::nullopt);
+  for (const RotationShape& shape : rotation_shapes()) add(shape);
+  return fixed;
+}
+
+double refined_theta(std::span<const RowSample* const> samples, RotaryLayout layout, ComponentRange components) {
+  FixedByTheta fixed;
+  for (const RowSample* sample : samples) fixed.add(*sample, layout, components);
+  return refined_theta(fixed);
+}
+
+double refined_theta(std::span<const RowSample* const> samples, const RotationShape& shape) {
+  FixedByTheta fixed;
+  for (const RowSample* sample : samples) {
+    if (const auto components = components_of(shape.part, sample->width())) fixed.add(*sample, shape.layout, *components);
+  }
+  return refined_theta(fixed);
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "attention_plasticity/base/head_rows.h"
+#include "attention_plasticity/base/matrix.h"
+#include "attention_plasticity/rotary/rotation.h"
+
+namespace attention_plasticity {
+
+/// Some rows of a head file, from which it is told how their vectors were rotated (docs/method.md): rows floor(i n / m),
+/// i < m = min(n, 1024). Rows at the same position are rotated alike, so only their sum is kept.
+class RowSample {
+ public:
+  static constexpr std::size_t most_rows = 1024;
+
+  explicit RowSample(const HeadRows& rows);
+
+  std::size_t width() const { return sums_.cols(); }
+  std::size_t rows() const { return rows_; }
+  double energy() const { return energy_ / static_cast<double>(rows_); }  ///< the mean of |v|^2
+  /// Distinct positions, ascending, in tokens.
+  const std::vector<double>& positions() const { return positions_; }
+  /// The sum of the vectors at a position.
+  std::span<const double> sum(std::size_t position) const { return sums_.row(position); }
+  /// Whether all positions are whole numbers of tokens below 2^31.
+  bool has_whole_positions() const { return has_whole_positions_; }
+
+  /// (|S|^2 - Q) / (m (m - 1)) for |S|^2 = `squared_sum` and Q the sum of |v|^2: unbiased for |E v|^2. Needs two rows.
+  double fixed(double squared_sum) const;
+
+ private:
+  std::size_t rows_ = 0;
+  double energy_ = 0;  // the sum of |v|^2
+  bool has_whole_positions_ = true;
+  std::vector<double> positions_;
+  Matrix sums_;
+};
+
+/// cos(f t) and sin(f t) of several frequencies f and all whole t from 0 to `last`, within 1e-14 of the exact values.
+/// Two short tables, of the lower bits of t and of the rest, are filled by multiplication from one sine per bit.
+class PhaseTables {
+ public:
+  PhaseTables(std::vector<double> frequencies, std::size_t last);
+
+  const std::vector<double>& frequencies() const { return frequencies_; }
+  std::size_t lower_bits() const { return lower_bits_; }
+  /// Pairs and the zeros after them that fill whole vectors.
+  std::size_t stride() const { return stride_; }
+  /// The cosines of an entry, then its sines.
+  const double* lower(std::size_t entry) const { return lower_.data() + 2 * stride_ * entry; }
+  const double* upper(std::size_t entry) const { return upper_.data() + 2 * stride_ * entry; }
+  std::size_t last() const { return last_; }
+
+ private:
+  std::vector<double> frequencies_;
+  std::size_t last_;
+  std::size_t lower_bits_;
+  std::size_t stride_;
+  std::vector<double> lower_;
+  std::vector<double> upper_;
+};
+
+/// The rotated components of a sample by pairs. Serves all rotations with the same layout, first component and dim.
+class SamplePairs {
+ public:
+  /// `dim` is even, and `sample` is `first + dim` wide at least. Refers to `sample`.
+  SamplePairs(const RowSample& sample, RotaryLayout layout, std::size_t first, std::size_t dim);
+
+  /// |sum of R(-p) v|^2 over the rows, where pair i is rotated by the i-th of the tables' frequencies. The tables must
+  /// reach the sample's last position, if all positions are whole.
+  double squared_sum(const PhaseTables& tables) const;
+
+ private:
+  double squared_sum_of_any_positions(const std::vector<double>& frequencies) const;
+
+  const RowSample& sample_;
+  std::size_t pairs_;
+  std::size_t stride_;
+  std::vector<double> components_;  // of each position: the first components of all pairs, then the second ones
+  double unrotated_ = 0;            // the same sum over the other components
+};
+
+/// `fixed` of a sample whose vectors are un-rotated by `rotation`. Its attention factor is left out.
+double fixed_under(const RowSample& sample, const Rotation& rotation);
+
+}  // namespace attention_plasticity

@@ -13,6 +13,7 @@
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/fetching.h"
+#include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/machine.h"
 #include "attention_plasticity/cli/progress.h"
 #include "attention_plasticity/cli/signals.h"
@@ -158,8 +159,8 @@ class Analysis {
   int run() {
     find_dump();
     if (flags_.dry_run) {
-      for (const std::string& note : notes()) tell(note + "\n");
-      for (const std::string& warning : prepared_.warnings) tell("warning: " + warning + "\n");
+      for (const std::string& note : notes()) tell(with_flags(note) + "\n");
+      for (const std::string& warning : prepared_.warnings) tell("warning: " + with_flags(warning) + "\n");
       print_dry_run(prepared_, config_, workers_, missing_.empty() ? "" : described_files(dump_->snapshot(), missing_));
       return 0;
     }
@@ -220,10 +221,14 @@ class Analysis {
     progress.note(fmt::format("fetching {}", described_files(dump_->snapshot(), missing_)));
     auto fetching = std::make_unique<Fetching>(*dump_, missing_, config_.download_max_workers, progress,
                                                Fetching::Shown::beside, interruption_.token());
-    if (prepared_.rotation && prepared_.rotation->model.depends_on_length()) {
-      // The rotation of such a model depends on the largest position of the dump, so all files must be there first.
+    if (prepared_.needs_all_files) {
       fetching->wait_for_all();
+      const std::vector<std::string> said = notes();
       prepared_ = prepare_run(config_, dump_->source());
+      for (const std::string& note : notes()) {
+        if (std::ranges::find(said, note) == said.end()) progress.note(note);
+      }
+      for (const std::string& warning : prepared_.warnings) progress.warning(warning);
     }
     return fetching;
   }

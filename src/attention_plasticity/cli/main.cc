@@ -11,6 +11,7 @@
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/version.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
 
 namespace attention_plasticity {
@@ -81,7 +82,8 @@ int dispatch(const std::vector<std::string>& words) {
 }
 
 int report(const std::string& file, const std::string& message, int code) {
-  const std::string line = fmt::format("attention-plasticity: {}{}{}", file, file.empty() ? "" : ": ", message);
+  const std::string line =
+      fmt::format("attention-plasticity: {}{}{}", file, file.empty() ? "" : ": ", with_flags(message));
   tell(in_red(line, Terminal::of_standard_error()) + "\n");
   return code;
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attention_plasticity/cli/flag_text.h"
+
 namespace attention_plasticity {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr auto between_drawings = std::chrono::milliseconds(100);
 constexpr std::size_t narrowest_bar = 10;
 constexpr std::size_t widest_bar = 40;
 
-void say(const std::string& line) { tell(line + "\n"); }
+void say(const std::string& line) { tell(with_flags(line) + "\n"); }
 
 }  // namespace
 

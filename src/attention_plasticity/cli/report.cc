@@ -2,6 +2,7 @@
 
 #include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/report/report.h"
 #include "attention_plasticity/results/result_files.h"
@@ -45,7 +46,7 @@ int run_report(const Arguments& arguments) {
   const Report report = make_report(options);
   const std::filesystem::path output =
       flags.output.value_or((results_folder(options.results) / "report.html").string());
-  for (const std::string& note : report.notes) tell(note + "\n");
+  for (const std::string& note : report.notes) tell(with_flags(note) + "\n");
   write_file_atomically(output, report.page);
   fmt::print("{}: {} heads, {}\n", output.string(), report.heads, readable_size(report.page.size()));
   return 0;

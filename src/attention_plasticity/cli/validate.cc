@@ -6,6 +6,7 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/study/validation.h"
 #include "attention_plasticity/study/validation_report.h"
@@ -88,7 +89,7 @@ int run_validate(const Arguments& arguments) {
   const HeadMetrics metrics = read_head_metrics(ResultFiles(*metrics_path));
   const HeadLabels labels = read_head_labels(*labels_path);
   const Validation validation = validate(metrics, labels, options);
-  for (const std::string& note : validation.notes) tell(note + "\n");
+  for (const std::string& note : validation.notes) tell(with_flags(note) + "\n");
   if (json) {
     fmt::print("{}", validation_json(validation, options.bootstrap, metrics.file(), labels.file));
   } else if (csv) {

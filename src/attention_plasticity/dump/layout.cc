@@ -106,11 +106,11 @@ std::set<std::string> sub_folders_with_heads(const fs::path& root) {
   return with_heads;
 }
 
-/// "; its sub-folder x holds heads: pass --model_dir x", or what to check when there is no such sub-folder.
+/// "; its sub-folder x holds heads: pass `model_dir: x`", or what to check when there is no such sub-folder.
 std::string advice(const std::set<std::string>& with_heads) {
   if (with_heads.empty()) return "; check that this is the folder of a dump";
   if (with_heads.size() == 1) {
-    return fmt::format("; its sub-folder {0} holds heads: pass --model_dir {0}", *with_heads.begin());
+    return fmt::format("; its sub-folder {0} holds heads: pass `model_dir: {0}`", *with_heads.begin());
   }
   constexpr std::size_t named = 5;
   std::string names;
@@ -122,7 +122,7 @@ std::string advice(const std::set<std::string>& with_heads) {
     if (!names.empty()) names += ", ";
     names += *name;
   }
-  return fmt::format("; its sub-folders {} hold heads: pass --model_dir NAME, such as --model_dir {}", names,
+  return fmt::format("; its sub-folders {} hold heads: pass `model_dir: NAME`, such as `model_dir: {}`", names,
                      *with_heads.begin());
 }
 

@@ -113,11 +113,11 @@ TEST(Layout, SaysWhatItLookedForWhereThereAreNoHeads) {
 TEST(Layout, SuggestsSubFoldersThatHoldHeads) {
   const TemporaryFolder root;
   make_head(root / "b" / "l00h00k");
-  EXPECT_TRUE(error_of(root.path(), root.path(), "").ends_with("; its sub-folder b holds heads: pass --model_dir b"));
+  EXPECT_TRUE(error_of(root.path(), root.path(), "").ends_with("; its sub-folder b holds heads: pass `model_dir: b`"));
   for (const char* name : {"a", "c", "d", "e", "f"}) make_head(root / name / "l00h00q");
   EXPECT_TRUE(error_of(root.path(), root.path(), "other")
-                  .ends_with("; its sub-folders a, b, c, d, e and 1 more hold heads: pass --model_dir NAME, such as "
-                             "--model_dir a"));
+                  .ends_with("; its sub-folders a, b, c, d, e and 1 more hold heads: pass `model_dir: NAME`, such as "
+                             "`model_dir: a`"));
 }
 
 using Paths = std::vector<std::string>;
@@ -156,7 +156,7 @@ TEST(FindHeadsAmong, NamesTheFoldersThatHoldHeads) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_NE(std::string(error.what()).find("pass --model_dir qwen"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("pass `model_dir: qwen`"), std::string::npos) << error.what();
   }
   EXPECT_THROW(find_heads_among(Paths{"README.md"}, "/snapshot", "qwen"), Error);
 }

@@ -47,8 +47,8 @@ void check_disk_space(const Snapshot& snapshot, const std::vector<RepoFile>& fil
   if (needed <= available) return;
   throw Error(
       ErrorKind::output,
-      fmt::format("the files to fetch need {}, and {} are free; make room, pass --dataset_cache_dir with a folder "
-                  "on another disk, or select fewer --layers",
+      fmt::format("the files to fetch need {}, and {} are free; make room, pass `dataset_cache_dir` with a folder "
+                  "on another disk, or select fewer `layers`",
                   size_text(needed), size_text(available)),
       snapshot.cache().root().string());
 }

@@ -140,7 +140,7 @@ std::string HubClient::api_answer(const std::string& url, const HubQuestion& que
       failed.reason = failure.what();
       if (failure.is_lasting() || ++unanswered == most_unanswered || !patience.wait(failed, stop)) {
         throw Error(ErrorKind::network, fmt::format("the Hub cannot be reached: {}; check the connection and proxy "
-                                                    "settings, or use a dump on disk with --dataset_local_root",
+                                                    "settings, or use a dump on disk with `dataset_local_root`",
                                                     failed.reason));
       }
     }

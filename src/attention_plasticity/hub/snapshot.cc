@@ -70,7 +70,7 @@ Snapshot::Snapshot(const HubSettings& settings, std::string repo, std::string re
       cache_(settings.cache, repo_, settings.use_symlinks) {
   check_names(repo_, revision_);
   if (settings.cache.empty()) {
-    throw Error(ErrorKind::usage, "there is no folder for the cache: set HF_HOME, or pass --dataset_cache_dir");
+    throw Error(ErrorKind::usage, "there is no folder for the cache: set HF_HOME, or pass `dataset_cache_dir`");
   }
   if (!settings_.offline) {
     look_up(notes, stop);
@@ -79,7 +79,7 @@ Snapshot::Snapshot(const HubSettings& settings, std::string repo, std::string re
   if (!take_from_cache()) {
     throw Error(ErrorKind::network,
                 fmt::format("HF_HUB_OFFLINE is set, and {} at {} is not in the cache; unset it to download, or pass "
-                            "--dataset_local_root",
+                            "`dataset_local_root`",
                             repo_, revision_),
                 settings_.cache.string());
   }

@@ -99,7 +99,7 @@ const fs::path& ResultFiles::table(TableId table) const {
                 "run.json beside it does not name it as a file of its run; give the file itself to use it", other);
   }
   throw Error(ErrorKind::input,
-              fmt::format("holds no {}; results are what `attention-plasticity analyze` writes to its --output_dir",
+              fmt::format("holds no {}; results are what `attention-plasticity analyze` writes to its `output_dir`",
                           result_table(table).file),
               folder_.string());
 }

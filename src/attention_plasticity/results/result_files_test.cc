@@ -67,7 +67,7 @@ TEST(ResultFiles, WithoutMetricsThereIsNothingToShow) {
   EXPECT_EQ(refusal([&] { ResultFiles(folder.path()).table(TableId::metrics); }),
             "input: " + folder.path().string() +
                 ": holds no head_metrics.csv; results are what `attention-plasticity analyze` writes to its "
-                "--output_dir");
+                "`output_dir`");
 }
 
 }  // namespace

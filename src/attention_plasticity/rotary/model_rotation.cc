@@ -75,9 +75,8 @@ std::size_t rotated_dim(const RotationRule& rule, std::size_t first, std::size_t
   const std::size_t all = width - first;
   const std::size_t dim = rule.dim ? *rule.dim : static_cast<std::size_t>(static_cast<double>(all) * rule.partial);
   if (dim > all) {
-    throw Error(ErrorKind::usage,
-                fmt::format("the rotation has {} components{}, the vectors have {}", dim,
-                            first == 0 ? "" : fmt::format(" from component {} on", first), width));
+    throw Error(ErrorKind::usage, fmt::format("the rotation has {} components{}, the vectors have {}", dim,
+                                              first == 0 ? "" : fmt::format(" from component {} on", first), width));
   }
   return dim;
 }
@@ -99,7 +98,7 @@ ModelRotation ModelRotation::none() {
   return ModelRotation(std::move(rules));
 }
 
-ModelRotation ModelRotation::of_settings(const RotarySettings& settings) {
+ModelRotation ModelRotation::of_settings(const RotarySettings& settings, std::span<const int> layers_without) {
   RotationRule rule;
   rule.dim = settings.dim;
   rule.first = settings.first;
@@ -118,6 +117,7 @@ ModelRotation ModelRotation::of_settings(const RotarySettings& settings) {
   RotationRules rules;
   rules.layout = settings.layout.value_or(RotaryLayout::half);
   rules.list.push_back(std::move(rule));
+  for (const int layer : layers_without) rules.layers_without.insert(layer);
   return ModelRotation(std::move(rules));
 }
 
@@ -146,7 +146,7 @@ LayerRotation ModelRotation::layer(int layer, std::size_t width, double largest_
   }
   LayerRotation result;
   result.rotation.layout = rules_.layout;
-  if (*rotates == 0) return result;
+  if (*rotates == 0 || rules_.layers_without.contains(layer)) return result;
   const RotationRule& rule = rules_.list.at(*index);
   if (!rule.refusal.empty()) throw Error(ErrorKind::usage, fmt::format("layer {}: {}", layer, rule.refusal));
   if (rule.parameters.kind == RotaryKind::none) return result;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,8 +35,9 @@ class ModelRotation {
  public:
   /// A model without rotation: R = I in every layer.
   static ModelRotation none();
-  /// The same rotation in every layer. Throws Error(usage) for settings that cannot be used.
-  static ModelRotation of_settings(const RotarySettings& settings);
+  /// The same rotation in every layer but `layers_without`, where R = I. Throws Error(usage) for settings that cannot
+  /// be used.
+  static ModelRotation of_settings(const RotarySettings& settings, std::span<const int> layers_without = {});
   /// Reads a model's config.json, in current and older spellings; none when it does not mention a rotation. Throws
   /// Error(input) for text that is not a JSON object, Error(usage) for a rotation that is not known.
   static std::optional<ModelRotation> of_model_config(std::string_view json);

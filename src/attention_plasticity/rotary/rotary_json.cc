@@ -11,7 +11,7 @@ namespace attention_plasticity {
 using nlohmann::json;
 
 std::string_view rotation_by_hand() {
-  return "pass --rope_theta, --rope_dim, --rope_layout and --rope_scaling yourself, or --num_triples 0 to leave "
+  return "pass `rope_theta`, `rope_dim`, `rope_layout` and `rope_scaling` yourself, or `num_triples: 0` to leave "
          "position-exact plasticity out";
 }
 

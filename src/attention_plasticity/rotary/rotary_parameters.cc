@@ -168,7 +168,7 @@ void check_trained_length(const RotaryParameters& parameters, double largest_pos
   if (largest_position + 1 <= length) return;
   throw Error(ErrorKind::usage,
               fmt::format("position {} lies past the trained length {} (max_position_embeddings), where a rotation of "
-                          "rope_type dynamic depends on the length of each sequence; pass --num_triples 0 to leave "
+                          "rope_type dynamic depends on the length of each sequence; pass `num_triples: 0` to leave "
                           "position-exact plasticity out",
                           largest_position, length));
 }

@@ -83,7 +83,7 @@ TEST(MakeRotation, DynamicIsStandardUpToTheTrainedLength) {
   EXPECT_EQ(refusal(
                 RotaryKind::dynamic, [](RotaryParameters&) {}, 400),
             "position 400 lies past the trained length 400 (max_position_embeddings), where a rotation of rope_type "
-            "dynamic depends on the length of each sequence; pass --num_triples 0 to leave position-exact plasticity "
+            "dynamic depends on the length of each sequence; pass `num_triples: 0` to leave position-exact plasticity "
             "out");
 }
 

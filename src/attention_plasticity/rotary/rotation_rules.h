@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@ struct RotationRules {
   std::vector<RotationRule> list;
   LayerPattern rule_of;             ///< index into `list`
   LayerPattern rotates{{1}, true};  ///< 1: as the rule says; 0: R = I
+  std::set<int> layers_without;     ///< further layers with R = I
 };
 
 /// What a model's config.json says; see ModelRotation::of_model_config.

@@ -41,28 +41,32 @@ class FixedByTheta {
  public:
   void add(const RowSample& sample, RotaryLayout layout, ComponentRange components) {
     if (components.first + components.dim > sample.width() || sample.rows() < 2) return;
-    parts_.push_back({&sample, SamplePairs(sample, layout, components.first, components.dim), components.dim});
+    parts_.push_back({PairedSample(sample, layout), components});
     last_ = std::max(last_, last_position(sample));
   }
   bool empty() const { return parts_.empty(); }
 
-  double at(double log_theta) const {
-    std::optional<PhaseTables> tables;
-    double fixed = 0;
-    for (const Part& part : parts_) {
-      if (!tables || 2 * tables->frequencies().size() != part.dim) {
-        tables.emplace(frequencies_of(std::exp(log_theta), part.dim), last_);
+  // At two points, which costs less than one after the other.
+  std::pair<double, double> at(double log_theta, double other_log_theta) const {
+    std::optional<PhaseTables> one;
+    std::optional<PhaseTables> other;
+    std::pair<double, double> fixed{0, 0};
+    for (const auto& [paired, components] : parts_) {
+      if (!one || 2 * one->frequencies().size() != components.dim) {
+        one.emplace(frequencies_of(std::exp(log_theta), components.dim), last_);
+        other.emplace(frequencies_of(std::exp(other_log_theta), components.dim), last_);
       }
-      fixed += part.sample->fixed(part.pairs.squared_sum(*tables));
+      const auto sums = paired.squared_sums(components.first, *one, *other);
+      fixed.first += paired.sample().fixed(sums.first);
+      fixed.second += paired.sample().fixed(sums.second);
     }
     return fixed;
   }
 
  private:
   struct Part {
-    const RowSample* sample;
-    SamplePairs pairs;
-    std::size_t dim;
+    PairedSample paired;
+    ComponentRange components;
   };
   std::vector<Part> parts_;
   std::size_t last_ = 0;
@@ -72,13 +76,17 @@ class FixedByTheta {
 double best_point(const FixedByTheta& fixed, double begin, double step, std::size_t count) {
   double best = begin;
   double most = -std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < count; ++i) {
+  const auto look = [&](double point, double value) {
+    if (value <= most) return;
+    most = value;
+    best = point;
+  };
+  for (std::size_t i = 0; i < count; i += 2) {
     const double point = begin + step * static_cast<double>(i);
-    const double value = fixed.at(point);
-    if (value > most) {
-      most = value;
-      best = point;
-    }
+    const double next = begin + step * static_cast<double>(std::min(i + 1, count - 1));
+    const auto [value, next_value] = fixed.at(point, next);
+    look(point, value);
+    look(next, next_value);
   }
   return best;
 }
@@ -158,19 +166,23 @@ std::shared_ptr<const KnownWayTables::Tables> KnownWayTables::tables(std::size_t
 
 std::vector<double> KnownWayTables::fixed(const RowSample& sample) {
   const std::shared_ptr<const Tables> tables = this->tables(sample.width(), last_position(sample));
-  const std::span<const RotationWay> ways = known_ways();
-  std::vector<double> fixed(ways.size(), std::numeric_limits<double>::quiet_NaN());
-  const auto add = [&](const std::optional<RotationShape>& shape) {
-    const std::optional<ComponentRange> range = shape ? components_of(shape->part, sample.width()) : ComponentRange{};
-    if (!range) return;
-    const SamplePairs pairs(sample, shape ? shape->layout : RotaryLayout::half, range->first, range->dim);
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      const std::optional<PhaseTables>& phases = (*tables)[i];
-      if (ways[i].shape == shape && phases) fixed[i] = sample.fixed(pairs.squared_sum(*phases));
+  std::vector<double> fixed(known_ways().size(), std::numeric_limits<double>::quiet_NaN());
+  const PairedSample half(sample, RotaryLayout::half);
+  const PairedSample interleaved(sample, RotaryLayout::interleaved);
+  // The ways of a shape stand a fixed number apart, and are measured two at a time.
+  fixed[0] = sample.fixed(half.squared_sum(0, *(*tables)[0]));
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    const std::optional<ComponentRange> components = components_of(shapes[s].part, sample.width());
+    if (!components) continue;
+    const PairedSample& paired = shapes[s].layout == RotaryLayout::half ? half : interleaved;
+    for (std::size_t t = 0; t < known_thetas.size(); t += 2) {
+      const std::size_t one = 1 + t * shapes.size() + s;
+      const std::size_t other = t + 1 < known_thetas.size() ? one + shapes.size() : one;
+      const auto sums = paired.squared_sums(components->first, *(*tables)[one], *(*tables)[other]);
+      fixed[one] = sample.fixed(sums.first);
+      fixed[other] = sample.fixed(sums.second);
     }
-  };
-  add(std::nullopt);
-  for (const RotationShape& shape : rotation_shapes()) add(shape);
+  }
   return fixed;
 }
 
@@ -183,7 +195,8 @@ double refined_theta(std::span<const RowSample* const> samples, RotaryLayout lay
 double refined_theta(std::span<const RowSample* const> samples, const RotationShape& shape) {
   FixedByTheta fixed;
   for (const RowSample* sample : samples) {
-    if (const auto components = components_of(shape.part, sample->width())) fixed.add(*sample, shape.layout, *components);
+    if (const auto components = components_of(shape.part, sample->width()))
+      fixed.add(*sample, shape.layout, *components);
   }
   return refined_theta(fixed);
 }

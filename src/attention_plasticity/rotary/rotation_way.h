@@ -54,7 +54,8 @@ std::optional<Rotation> rotation_of(const RotationWay& way, std::size_t width);
 /// The 41 ways that every dump is tried with: none, then theta 1e4, 1e5, 5e5, 1e6, 1e7 with every shape.
 std::span<const RotationWay> known_ways();
 
-/// `RowSample::fixed` under each known way; NaN for a way whose part cannot be rotated. May be called by several threads.
+/// `RowSample::fixed` under each known way; NaN for a way whose part cannot be rotated. May be called by several
+/// threads.
 class KnownWayTables {
  public:
   std::vector<double> fixed(const RowSample& sample);
@@ -67,10 +68,10 @@ class KnownWayTables {
   std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<const Tables>> by_width_and_last_;
 };
 
-/// The theta under which the most energy of the samples is fixed: the best of exp(ln 1e3 + 0.08 k) up to 1e8, then three
-/// times the best of 33 points, equidistant in log, between the neighbours of the best one. A theta within 1 % of a
-/// number that models use is taken to be that number. `layout` and the components say what is rotated. Samples that are
-/// too narrow for the components are left out; none left: 0.
+/// The theta under which the most energy of the samples is fixed: the best of exp(ln 1e3 + 0.08 k) up to 1e8, then
+/// three times the best of 33 points, equidistant in log, between the neighbours of the best one. A theta within 1 % of
+/// a number that models use is taken to be that number. `layout` and the components say what is rotated. Samples that
+/// are too narrow for the components are left out; none left: 0.
 double refined_theta(std::span<const RowSample* const> samples, RotaryLayout layout, ComponentRange components);
 
 /// The same for a part of the width of each sample.

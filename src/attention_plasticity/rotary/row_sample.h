@@ -2,31 +2,38 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "attention_plasticity/base/head_rows.h"
-#include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/rotary/rotation.h"
 
 namespace attention_plasticity {
 
-/// Some rows of a head file, from which it is told how their vectors were rotated (docs/method.md): rows floor(i n / m),
-/// i < m = min(n, 1024). Rows at the same position are rotated alike, so only their sum is kept.
+/// Some rows of a head file, from which it is told how their vectors were rotated (docs/method.md): rows floor(i n /
+/// m), i < m = min(n, 1024). Rows at the same position are rotated alike, so only their sum is kept.
 class RowSample {
  public:
   static constexpr std::size_t most_rows = 1024;
 
   explicit RowSample(const HeadRows& rows);
 
-  std::size_t width() const { return sums_.cols(); }
+  std::size_t width() const { return total_.size(); }
   std::size_t rows() const { return rows_; }
   double energy() const { return energy_ / static_cast<double>(rows_); }  ///< the mean of |v|^2
   /// Distinct positions, ascending, in tokens.
   const std::vector<double>& positions() const { return positions_; }
   /// The sum of the vectors at a position.
-  std::span<const double> sum(std::size_t position) const { return sums_.row(position); }
+  std::span<const double> sum(std::size_t position) const { return {sums() + position * width(), width()}; }
+  /// The sums, position after position, and at the end some zeros: vectors of 8 numbers may be read from any place.
+  const double* sums() const { return sums_.data(); }
+  /// The sum of all vectors.
+  const std::vector<double>& total() const { return total_; }
   /// Whether all positions are whole numbers of tokens below 2^31.
-  bool has_whole_positions() const { return has_whole_positions_; }
+  bool has_whole_positions() const { return !whole_positions_.empty(); }
+  /// The positions, if they are; otherwise empty.
+  const std::vector<std::uint32_t>& whole_positions() const { return whole_positions_; }
 
   /// (|S|^2 - Q) / (m (m - 1)) for |S|^2 = `squared_sum` and Q the sum of |v|^2: unbiased for |E v|^2. Needs two rows.
   double fixed(double squared_sum) const;
@@ -34,9 +41,10 @@ class RowSample {
  private:
   std::size_t rows_ = 0;
   double energy_ = 0;  // the sum of |v|^2
-  bool has_whole_positions_ = true;
   std::vector<double> positions_;
-  Matrix sums_;
+  std::vector<std::uint32_t> whole_positions_;
+  LargeVector<double> sums_;
+  std::vector<double> total_;
 };
 
 /// cos(f t) and sin(f t) of several frequencies f and all whole t from 0 to `last`, within 1e-14 of the exact values.
@@ -59,28 +67,41 @@ class PhaseTables {
   std::size_t last_;
   std::size_t lower_bits_;
   std::size_t stride_;
-  std::vector<double> lower_;
-  std::vector<double> upper_;
+  LargeVector<double> lower_;
+  LargeVector<double> upper_;
 };
 
-/// The rotated components of a sample by pairs. Serves all rotations with the same layout, first component and dim.
-class SamplePairs {
+/// A sample whose components stand so that those of all pairs of a layout are read in order. Serves all rotations of
+/// the layout. Refers to the sample.
+class PairedSample {
  public:
-  /// `dim` is even, and `sample` is `first + dim` wide at least. Refers to `sample`.
-  SamplePairs(const RowSample& sample, RotaryLayout layout, std::size_t first, std::size_t dim);
+  PairedSample(const RowSample& sample, RotaryLayout layout);
+  PairedSample(const PairedSample&) = delete;  // rows_ may refer to split_
+  PairedSample& operator=(const PairedSample&) = delete;
+  PairedSample(PairedSample&&) = default;
+  PairedSample& operator=(PairedSample&&) = default;
+  ~PairedSample() = default;
 
-  /// |sum of R(-p) v|^2 over the rows, where pair i is rotated by the i-th of the tables' frequencies. The tables must
-  /// reach the sample's last position, if all positions are whole.
-  double squared_sum(const PhaseTables& tables) const;
+  const RowSample& sample() const { return *sample_; }
+  /// |sum of R(-p) v|^2 over the rows, where pair i of the components from `first` on is rotated by the i-th of the
+  /// tables' frequencies. The tables must reach the sample's last position, if all positions are whole.
+  double squared_sum(std::size_t first, const PhaseTables& tables) const;
+  /// The same for two tables of equal size and reach, in less time than one after the other.
+  std::pair<double, double> squared_sums(std::size_t first, const PhaseTables& one, const PhaseTables& other) const;
 
  private:
-  double squared_sum_of_any_positions(const std::vector<double>& frequencies) const;
+  // Where the first and the second components of the pairs begin in a row.
+  struct Places {
+    std::size_t first;
+    std::size_t second;
+  };
+  Places places(std::size_t first, std::size_t pairs) const;
+  double squared_sum_of_any_positions(const Places& places, const std::vector<double>& frequencies) const;
 
-  const RowSample& sample_;
-  std::size_t pairs_;
-  std::size_t stride_;
-  std::vector<double> components_;  // of each position: the first components of all pairs, then the second ones
-  double unrotated_ = 0;            // the same sum over the other components
+  const RowSample* sample_;
+  RotaryLayout layout_;
+  LargeVector<double> split_;  // interleaved: the components with even numbers, then those with odd ones
+  const double* rows_;         // the sample's sums, or split_
 };
 
 /// `fixed` of a sample whose vectors are un-rotated by `rotation`. Its attention factor is left out.

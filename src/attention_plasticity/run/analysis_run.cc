@@ -14,6 +14,7 @@
 #include "attention_plasticity/base/large_vector.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/run/head_queue.h"
+#include "attention_plasticity/run/rotation_check.h"
 #include "attention_plasticity/stats/mean.h"
 
 namespace attention_plasticity {
@@ -30,11 +31,12 @@ class Pass {
   };
 
   Pass(std::span<const HeadTask> tasks, const std::optional<DumpRotation>& rotation, const RunConfig& config,
-       const RunObserver& observer, std::span<const std::uint64_t> jackknife_examples = {})
+       const RunObserver& observer, RotationEvidence* evidence, std::span<const std::uint64_t> jackknife_examples = {})
       : tasks_(tasks),
         rotation_(rotation),
         config_(config),
         observer_(observer),
+        evidence_(evidence),
         jackknife_examples_(jackknife_examples),
         outcomes_(tasks.size()) {}
 
@@ -73,11 +75,12 @@ class Pass {
                               task.head.layer),
                   task.key_file.string());
     }
-    return prepare_keys(read(task.key_file, Side::key), config_.analysis);
+    return prepare_keys(read(task.key_file, Side::key, {task.head.layer, task.head.k_head}), config_.analysis);
   }
 
-  HeadRows read(const std::filesystem::path& file, Side side) {
+  HeadRows read(const std::filesystem::path& file, Side side, const HeadKey& head) {
     HeadFile read = read_head_file(file, side, {.drop_non_finite = config_.non_finite == NonFinite::drop});
+    if (evidence_ != nullptr) evidence_->add(side, head, read.rows);
     const std::scoped_lock lock(mutex_);
     if (read.dropped_rows > 0) {
       dropped_rows_ += read.dropped_rows;
@@ -105,15 +108,16 @@ class Pass {
     };
     try {
       if (key_failure) std::rethrow_exception(key_failure);
-      HeadRows queries = read(task.query_file, Side::query);
+      HeadRows queries = read(task.query_file, Side::query, {task.head.layer, task.head.q_head});
       std::optional<LayerRotation> layer;
-      if (rotation_) layer = rotation_->layer(task.head.layer, queries.width);
+      if (rotation_ && rotation_->is_known_in(task.head.layer))
+        layer = rotation_->layer(task.head.layer, queries.width);
       outcome.result = analyze_head(task.head, std::move(queries), *keys, config_.analysis,
                                     {layer ? &layer->rotation : nullptr, jackknife_examples_});
     } catch (const Error& error) {
       fail(error.file().empty() ? task.query_file.string() : error.file(), error.what());
     } catch (const std::bad_alloc&) {
-      fail(task.query_file.string(), "not enough memory for this head; lower --max_workers or set --memory_limit");
+      fail(task.query_file.string(), "not enough memory for this head; lower `max_workers` or set `memory_limit`");
     } catch (const std::exception& error) {
       fail(task.query_file.string(), error.what());
     }
@@ -129,6 +133,7 @@ class Pass {
   const std::optional<DumpRotation>& rotation_;
   const RunConfig& config_;
   const RunObserver& observer_;
+  RotationEvidence* evidence_;  // null: the rotation is not checked
   std::span<const std::uint64_t> jackknife_examples_;
   std::vector<Outcome> outcomes_;
 
@@ -205,7 +210,7 @@ bool measure_common_groups(const PreparedRun& prepared, const RunConfig& config,
                     "model",
                     again.size(), one ? "head was" : "heads were", one ? "it" : "them"));
     const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
-    Pass pass(again, prepared.rotation, config, silent, run.examples);
+    Pass pass(again, prepared.rotation, config, silent, nullptr, run.examples);
     pass.run(workers, stop);
     if (pass.ended() < again.size()) return false;
     std::vector<HeadResult> measured;
@@ -228,6 +233,22 @@ bool measure_common_groups(const PreparedRun& prepared, const RunConfig& config,
   return true;
 }
 
+// An inferred rotation is the one that fits the vectors best.
+bool is_rotation_checked(const PreparedRun& prepared, const RunConfig& config) {
+  return prepared.rotation && prepared.rotation->source != RotationSource::inferred &&
+         config.rotation_check != RotationCheck::off;
+}
+
+void check_rotation(RotationEvidence& evidence, const PreparedRun& prepared, const RunConfig& config,
+                    const RunObserver& observer, RunResult& run) {
+  if (evidence.empty()) return;
+  const std::string complaint = rotation_complaint(evidence, prepared, config);
+  run.rotation_shares = evidence.shares();
+  if (complaint.empty()) return;
+  if (config.rotation_check == RotationCheck::error) throw Error(ErrorKind::usage, complaint);
+  if (observer.warning) observer.warning(complaint);
+}
+
 // Memory that heads hand on to each other serves nobody after the last one.
 struct FreeKeptBlocks {
   FreeKeptBlocks() = default;
@@ -241,7 +262,9 @@ struct FreeKeptBlocks {
 RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int workers, const RunObserver& observer,
                        const std::stop_token& stop, const HeadArrival& arrive) {
   const FreeKeptBlocks at_the_end;
-  Pass pass(prepared.tasks, prepared.rotation, config, observer);
+  const std::unique_ptr<RotationEvidence> evidence =
+      is_rotation_checked(prepared, config) ? configured_evidence(prepared, config) : nullptr;
+  Pass pass(prepared.tasks, prepared.rotation, config, observer, evidence.get());
   RunResult run;
   try {
     pass.run(workers, stop, arrive);
@@ -255,6 +278,7 @@ RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int
     if (outcome.failure) run.failures.push_back(std::move(*outcome.failure));
   }
   if (run.interrupted) return run;
+  if (evidence) check_rotation(*evidence, prepared, config, observer, run);
   run.interrupted = !measure_common_groups(prepared, config, workers, run, observer, stop);
   return run;
 }

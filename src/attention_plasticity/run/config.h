@@ -17,8 +17,10 @@ namespace attention_plasticity {
 enum class NonFinite { error, drop };
 enum class Compat { none, python };
 /// Where the rotation of position-exact plasticity comes from. automatic: the `rope_*` settings, else `rope_config`,
-/// else a config.json in the dump. none: the model has no rotation, R = I.
+/// else a config.json in the dump, else the vectors themselves. none: the model has no rotation, R = I.
 enum class Rope { automatic, none };
+/// What to do when the vectors contradict the configured rotation.
+enum class RotationCheck { warn, error, off };
 
 /// Where a run's tables go. A path is empty where `compat: python` does not write the table.
 class TablePaths {
@@ -61,7 +63,9 @@ struct RunConfig {
   std::optional<double> rope_theta;
   std::optional<int> rope_dim;
   std::optional<RotaryLayout> rope_layout;
+  std::optional<int> rope_first;            ///< index of the first rotated component; none: 0
   std::optional<std::string> rope_scaling;  ///< a JSON object
+  RotationCheck rotation_check = RotationCheck::warn;
 
   // The outputs, with `output_dir` applied
   std::optional<std::string> output_dir;

@@ -30,7 +30,7 @@ std::string other_branches(const RepoRefs& refs, const std::string& revision) {
   std::ranges::sort(names);
   const std::size_t more = names.size() > shown ? names.size() - shown : 0;
   names.resize(names.size() - more);
-  return fmt::format("; a model may have a branch of its own: pass --dataset_revision with one of {}{}",
+  return fmt::format("; a model may have a branch of its own: pass `dataset_revision` with one of {}{}",
                      fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
@@ -43,7 +43,7 @@ HubDump::HubDump(const RunConfig& config, const HubSettings& settings, const std
   fetch_descriptions(config, stop);
   if (snapshot_.is_from_cache()) {
     notes_.push_back(
-        fmt::format("the heads in {} are taken as the whole dump: pass --num_q_heads and --num_k_heads if only some "
+        fmt::format("the heads in {} are taken as the whole dump: pass `num_q_heads` and `num_k_heads` if only some "
                     "of them were downloaded and there is no config.json",
                     snapshot_.folder().string()));
   }

@@ -10,6 +10,7 @@
 #include "attention_plasticity/base/error.h"
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/run/rotation_inference.h"
 
 namespace attention_plasticity {
 namespace {
@@ -42,8 +43,8 @@ ModelGrid model_grid(const RunConfig& config, const ModelShape& model, const Dum
   if (grid.num_q_heads % grid.num_k_heads != 0) {
     throw Error(
         ErrorKind::usage,
-        fmt::format("{} query heads cannot be divided evenly among {} key heads; pass the model's --num_q_heads "
-                    "and --num_k_heads",
+        fmt::format("{} query heads cannot be divided evenly among {} key heads; pass the model's `num_q_heads` "
+                    "and `num_k_heads`",
                     grid.num_q_heads, grid.num_k_heads));
   }
   return grid;
@@ -120,6 +121,35 @@ void note_large_heads(PreparedRun& prepared, const RunConfig& config) {
                                        large == 1 ? "runs" : "run"));
 }
 
+// Whether files of a dump on the Hub are still to be downloaded.
+bool is_incomplete(const PreparedRun& prepared) {
+  return prepared.hub && std::ranges::any_of(prepared.tasks, [&](const HeadTask& task) {
+           const bool has_keys = prepared.layout.keys.contains({task.head.layer, task.head.k_head});
+           return !fs::exists(task.query_file) || (has_keys && !fs::exists(task.key_file));
+         });
+}
+
+void add_rotation(PreparedRun& prepared, const RunConfig& config, const fs::path& root) {
+  if (config.analysis.num_triples == 0) return;
+  prepared.rotation = find_rotation(config, root, prepared.layout);
+  if (prepared.rotation) {
+    prepared.needs_all_files = prepared.rotation->model.depends_on_length();
+    return;
+  }
+  if (config.analysis.vectors == Vectors::pre) {
+    prepared.notes.emplace_back(
+        "position-exact plasticity is left out, since the model's rotation is unknown and vectors captured before it "
+        "do not show it: pass `rope_config` with the model's config.json, or `rope_theta`");
+    return;
+  }
+  prepared.needs_all_files = is_incomplete(prepared);
+  if (prepared.needs_all_files) return;
+  InferredRotation inferred = infer_rotation(prepared.tasks, config);
+  prepared.rotation = std::move(inferred.rotation);
+  prepared.rotation_shares = std::move(inferred.shares);
+  (inferred.may_be_wrong ? prepared.warnings : prepared.notes).push_back(std::move(inferred.line));
+}
+
 // A rotation that does not fit is wrong for all heads, so it is refused before any of them is read.
 void check_rotation(const PreparedRun& prepared) {
   if (!prepared.rotation) return;
@@ -173,14 +203,14 @@ PreparedRun prepare_run(const RunConfig& config, const DumpSource& source) {
                 prepared.layout.folder.string());
   }
   note_large_heads(prepared, config);
-  prepared.rotation = find_rotation(config, root, prepared.layout, prepared.notes);
+  add_rotation(prepared, config, root);
   check_rotation(prepared);
   return prepared;
 }
 
 PreparedRun prepare_run(const RunConfig& config) {
   if (!config.dataset_local_root) {
-    throw Error(ErrorKind::usage, "a dump on disk is given as --dataset_local_root FOLDER");
+    throw Error(ErrorKind::usage, "a dump on disk is given as `dataset_local_root: FOLDER`");
   }
   const fs::path root = *config.dataset_local_root;
   return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt});

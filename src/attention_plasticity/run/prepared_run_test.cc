@@ -138,7 +138,7 @@ TEST(PrepareRun, RefusesQueryHeadsThatCannotBeDivided) {
   EXPECT_EQ(refused.kind, ErrorKind::usage);
   EXPECT_EQ(
       refused.message,
-      "5 query heads cannot be divided evenly among 2 key heads; pass the model's --num_q_heads and --num_k_heads");
+      "5 query heads cannot be divided evenly among 2 key heads; pass the model's `num_q_heads` and `num_k_heads`");
 }
 
 TEST(PrepareRun, RefusesASelectionOutOfRange) {
@@ -173,7 +173,7 @@ TEST(PrepareRun, RefusesADumpWithoutQueriesOrWithoutKeys) {
 TEST(PrepareRun, RefusesARunWithoutALocalDump) {
   const Refusal refused = refusal(RunConfig{});
   EXPECT_EQ(refused.kind, ErrorKind::usage);
-  EXPECT_NE(refused.message.find("--dataset_local_root"), std::string::npos) << refused.message;
+  EXPECT_NE(refused.message.find("`dataset_local_root: FOLDER`"), std::string::npos) << refused.message;
 }
 
 TEST(PrepareRun, RefusesADumpThatIsNotThere) {

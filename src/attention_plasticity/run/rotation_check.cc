@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/rotary/rotary_parameters.h"
 
 namespace attention_plasticity {
 namespace {
@@ -59,7 +63,8 @@ class Check {
     const std::span<const RotationWay> known = known_ways();
     for (std::size_t i = 0; i < known.size(); ++i) {
       if (std::isnan(shares_.dump.known[i])) continue;
-      candidates_.push_back({described_way(known[i], shares_.width), [i](const EnergyShares& s) { return s.known[i]; }});
+      candidates_.push_back(
+          {described_way(known[i], shares_.width), [i](const EnergyShares& s) { return s.known[i]; }});
     }
     find_configured();
     if (is_pre() && configured_ && configured_->layout) {
@@ -70,9 +75,14 @@ class Check {
   std::string complaint() {
     if (std::isnan(shares_.dump.configured)) return {};
     add_refined_thetas();
-    const Candidate* const best = best_of(shares_.dump);
-    if (is_doubtful(shares_.dump, enough_in_dump)) return complaint_about_dump(*best);
-    return complaint_about_layers();
+    if (!is_doubtful(shares_.dump, enough_in_dump)) return complaint_about_layers();
+    const Candidate* best = best_of(shares_.dump);
+    for (const Candidate& candidate : candidates_) {
+      // What the settings describe already is the simplest advice.
+      const bool fits = candidate.share(shares_.dump) >= enough_in_dump * best->share(shares_.dump);
+      if (candidate.is_described && fits) best = &candidate;
+    }
+    return complaint_about_dump(*best);
   }
 
  private:
@@ -81,18 +91,17 @@ class Check {
   // The configured way of the first layer that has a rotation.
   void find_configured() {
     for (const LayerShares& layer : shares_.layers) {
+      LayerRotation found;
       try {
-        const LayerRotation rotation = prepared_.rotation->layer(layer.layer, shares_.width);
-        DescribedWay way{std::nullopt, {}, rotation.theta};
-        if (rotation.rotation.dim() > 0) {
-          way.layout = rotation.rotation.layout;
-          way.components = {rotation.rotation.first, rotation.rotation.dim()};
-        }
-        if (!configured_ || way.layout) configured_ = way;
-        if (way.layout) return;
+        found = prepared_.rotation->layer(layer.layer, shares_.width);
       } catch (const Error&) {
-        continue;
+        continue;  // the heads of this layer have failed
       }
+      configured_ = DescribedWay{std::nullopt, {}, 0};
+      if (found.rotation.dim() == 0) continue;
+      rotation_ = found.rotation;
+      configured_ = DescribedWay{rotation_.layout, {rotation_.first, rotation_.dim()}, found.theta};
+      return;
     }
   }
 
@@ -154,19 +163,10 @@ class Check {
 
   // Samples do not tell their layers, so the configured way of the first rotated layer stands for all.
   double configured_sampled_share(const std::vector<const RowSample*>& samples) const {
-    for (const LayerShares& layer : shares_.layers) {
-      try {
-        const LayerRotation rotation = prepared_.rotation->layer(layer.layer, shares_.width);
-        if (rotation.rotation.dim() == 0) continue;
-        return sampled_share(samples, [&](const RowSample& sample) -> std::optional<Rotation> {
-          if (sample.width() != shares_.width) return std::nullopt;
-          return rotation.rotation;
-        });
-      } catch (const Error&) {
-        continue;
-      }
-    }
-    return 0;
+    return sampled_share(samples, [&](const RowSample& sample) -> std::optional<Rotation> {
+      if (sample.width() != shares_.width) return std::nullopt;
+      return rotation_;
+    });
   }
 
   std::string configured_text() const {
@@ -220,7 +220,8 @@ class Check {
   const PreparedRun& prepared_;
   const RunConfig& config_;
   RotationShares shares_;
-  std::optional<DescribedWay> configured_;
+  std::optional<DescribedWay> configured_;  // of the first layer that has a rotation
+  Rotation rotation_;                       // the same
   std::vector<Candidate> candidates_;
 };
 
@@ -229,7 +230,7 @@ class Check {
 std::string DescribedWay::text(std::size_t width) const {
   if (!layout) return "no rotation";
   return fmt::format("theta {}, {}, {}", theta_text(theta), *layout == RotaryLayout::half ? "half" : "interleaved",
-                     components_text({.first = components.first, .dim = components.dim}, width));
+                     components_text(components.first, components.dim, width));
 }
 
 std::string DescribedWay::settings(std::size_t width) const {
@@ -258,13 +259,16 @@ std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks) {
   return files;
 }
 
-RotationEvidence configured_evidence(const PreparedRun& prepared, const RunConfig& config) {
+std::unique_ptr<RotationEvidence> configured_evidence(const PreparedRun& prepared, const RunConfig& config) {
+  std::vector<RotationFile> files = rotation_files(prepared.tasks);
   const RotationOfLayer described = [&rotation = *prepared.rotation](int layer, std::size_t width) {
     return std::optional(rotation.layer(layer, width).rotation);
   };
-  if (config.analysis.vectors == Vectors::post) return {rotation_files(prepared.tasks), described, {}};
+  if (config.analysis.vectors == Vectors::post) {
+    return std::make_unique<RotationEvidence>(std::move(files), described, RotationOfLayer());
+  }
   const auto as_captured = [](int, std::size_t) { return std::optional(Rotation{}); };
-  return {rotation_files(prepared.tasks), as_captured, described};
+  return std::make_unique<RotationEvidence>(std::move(files), as_captured, described);
 }
 
 std::string rotation_complaint(RotationEvidence& evidence, const PreparedRun& prepared, const RunConfig& config) {

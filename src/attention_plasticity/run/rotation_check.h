@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +32,7 @@ DescribedWay described_way(const RotationWay& way, std::size_t width);
 std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks);
 
 /// Collects what a run's vectors say about the configured rotation, which must be known.
-RotationEvidence configured_evidence(const PreparedRun& prepared, const RunConfig& config);
+std::unique_ptr<RotationEvidence> configured_evidence(const PreparedRun& prepared, const RunConfig& config);
 
 /// What the vectors say against the configured rotation, in one line with both shares and what to pass; empty when
 /// nothing. Reads files a second time where a theta of its own may fit better.

@@ -25,9 +25,7 @@ std::vector<RotationFile> first_files(std::vector<RotationFile> files) {
   const auto repeated = std::ranges::unique(files, {}, place);
   files.erase(repeated.begin(), repeated.end());
   std::map<std::pair<int, Side>, std::size_t> seen;
-  std::erase_if(files, [&](const RotationFile& file) {
-    return seen[{file.head.layer, file.side}]++ >= files_of_side;
-  });
+  std::erase_if(files, [&](const RotationFile& file) { return seen[{file.head.layer, file.side}]++ >= files_of_side; });
   return files;
 }
 
@@ -104,8 +102,8 @@ RotationEvidence::RotationEvidence(std::vector<RotationFile> files, RotationOfLa
       measured_(files_.size()) {}
 
 void RotationEvidence::add(Side side, const HeadKey& head, const HeadRows& rows) {
-  const auto found = std::ranges::find_if(
-      files_, [&](const RotationFile& file) { return file.side == side && file.head == head; });
+  const auto found =
+      std::ranges::find_if(files_, [&](const RotationFile& file) { return file.side == side && file.head == head; });
   if (found == files_.end() || rows.size() < 2) return;
   const auto index = static_cast<std::size_t>(found - files_.begin());
   RowSample sample(rows);

@@ -72,7 +72,7 @@ TEST(RotationSource, TellsWhatToPassWhenNothingIsKnown) {
   const PreparedRun prepared = prepare_run(dump.config({{"--num_triples", "10"}}));
   EXPECT_FALSE(prepared.rotation);
   ASSERT_EQ(prepared.notes.size(), 1U);
-  for (const char* part : {"position-exact plasticity is left out", "--rope_config", "--rope_theta", "--rope none"}) {
+  for (const char* part : {"position-exact plasticity is left out", "`rope_config`", "`rope_theta`", "`rope: none`"}) {
     EXPECT_NE(prepared.notes[0].find(part), std::string::npos) << part;
   }
 }
@@ -96,7 +96,7 @@ TEST(RotationSource, RefusesAGivenConfigThatCannotBeUsed) {
   EXPECT_EQ(refused().file, given);
   write_text(given, R"({"model_type": "gpt2"})");
   EXPECT_EQ(refused().message,
-            "rope_config: describes no rotation; pass --rope_theta, or --rope none for a model without rotation");
+            "rope_config: describes no rotation; pass `rope_theta`, or `rope: none` for a model without rotation");
   write_text(given, R"({"model_type": "llama", "rope_theta": 1e4, "rope_scaling": {"rope_type": "unheard of"}})");
   EXPECT_EQ(refused().kind, ErrorKind::usage);
   EXPECT_NE(refused().message.find("unheard of"), std::string::npos) << refused().message;

@@ -39,7 +39,7 @@ std::string place_of(std::string_view file, const YAML::Mark& mark) {
 
 std::string read_text(const std::string& file) {
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) refuse(file, "is a folder; --config takes a YAML file");
+  if (std::filesystem::is_directory(file, error)) refuse(file, "is a folder; a YAML file is expected");
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) refuse(file, fmt::format("cannot be read: {}", std::generic_category().message(errno)));

@@ -250,7 +250,7 @@ TEST(YamlFile, ThatCannotBeReadIsWrongUse) {
   const TemporaryFolder folder;
   const std::string missing = (folder.path() / "missing.yaml").string();
   EXPECT_EQ(file_refusal(missing), missing + ": cannot be read: No such file or directory");
-  EXPECT_EQ(file_refusal(folder.path().string()), folder.path().string() + ": is a folder; --config takes a YAML file");
+  EXPECT_EQ(file_refusal(folder.path().string()), folder.path().string() + ": is a folder; a YAML file is expected");
   EXPECT_NE(file_refusal(""), "");
 }
 

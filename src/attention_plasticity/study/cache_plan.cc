@@ -71,8 +71,8 @@ void refuse_missing(const CachePlan& plan, const std::string& file) {
   }
   if (missing == 0) return;
   throw Error(ErrorKind::input,
-              fmt::format("{} of {} KV heads have query heads without {}: {}{}; analyse all heads, or pass --missing "
-                          "full to leave these full",
+              fmt::format("{} of {} KV heads have query heads without {}: {}{}; analyse all heads, or set `missing: "
+                          "full` to leave these full",
                           missing, plan.heads.size(), plan.column.value_or("a score"), fmt::join(first, ", "),
                           missing > shown ? ", ..." : ""),
               file);
@@ -144,13 +144,13 @@ void check(const CachePlanOptions& options) {
   constexpr std::int64_t longest = 1'000'000'000'000;
   const auto refuse = [](const char* message) { throw Error(ErrorKind::usage, message); };
   if (options.keep.has_value() == options.threshold.has_value()) {
-    refuse("a plan needs one of --keep (the share of KV heads that stay full) and --threshold (their least score)");
+    refuse("a plan needs one of `keep` (the share of KV heads that stay full) and `threshold` (their least score)");
   }
   const bool is_share = !options.keep || (*options.keep >= 0 && *options.keep <= 1);
-  if (!is_share) refuse("--keep: should be a share from 0 to 1");
-  if (options.threshold && !std::isfinite(*options.threshold)) refuse("--threshold: should be a finite number");
-  if (options.window < 1 || options.window > longest) refuse("--window: should be 1 to 10^12 tokens");
-  if (options.sinks < 0 || options.sinks > longest) refuse("--sinks: should be 0 to 10^12 tokens");
+  if (!is_share) refuse("`keep`: should be a share from 0 to 1");
+  if (options.threshold && !std::isfinite(*options.threshold)) refuse("`threshold`: should be a finite number");
+  if (options.window < 1 || options.window > longest) refuse("`window`: should be 1 to 10^12 tokens");
+  if (options.sinks < 0 || options.sinks > longest) refuse("`sinks`: should be 0 to 10^12 tokens");
 }
 
 CachePlan plan_cache(const RunDescription& model, std::span<const QueryHeadScore> scores,
@@ -196,7 +196,7 @@ CachePlan plan_cache(const HeadMetrics& metrics, const std::optional<RunDescript
   if (options.column == "ap_exact" && !metrics.has("ap_exact")) {
     throw Error(ErrorKind::input,
                 "has no ap_exact, which is measured only when the model's rotation is known; choose another column "
-                "with --column",
+                "with `column`",
                 metrics.file());
   }
   const RunDescription model = run ? *run : model_of(metrics);

@@ -137,7 +137,7 @@ CachePlan parse_plan_tsv(std::string_view text, const std::string& file, std::op
   plan.num_layers = static_cast<int>(matrix.size());
   plan.num_kv_heads = static_cast<int>(matrix.front().size());
   plan.num_q_heads = num_q_heads.value_or(plan.num_kv_heads);
-  check_divides(plan.num_q_heads, plan.num_kv_heads, "--num_q_heads");
+  check_divides(plan.num_q_heads, plan.num_kv_heads, "`num_q_heads`");
   for (std::size_t layer = 0; layer < matrix.size(); ++layer) {
     for (const double value : matrix[layer]) {
       if (std::isnan(value)) refuse(file, fmt::format("layer {}: nan is neither full nor windowed", layer));
@@ -157,7 +157,7 @@ CachePlan parse_plan_scores(std::string_view text, const std::string& file, std:
     scores.push_back({head.layer, head.head, head.score});
   }
   model.num_k_heads = num_kv_heads.value_or(model.num_q_heads);
-  check_divides(model.num_q_heads, model.num_k_heads, "--num_kv_heads");
+  check_divides(model.num_q_heads, model.num_k_heads, "`num_kv_heads`");
   return plan_cache(model, scores, options, file);
 }
 

@@ -97,7 +97,7 @@ HeadMetrics partial() {
 TEST(CachePlan, RefusesHeadsWithoutAScoreUnlessTheyMayStayFull) {
   EXPECT_EQ(refusal([] { plan_cache(partial(), model(), keeping(0.5)); }),
             "input: m.csv: 3 of 4 KV heads have query heads without ap_exact: layer 0 kv_head 1, layer 1 kv_head 0, "
-            "layer 1 kv_head 1; analyse all heads, or pass --missing full to leave these full");
+            "layer 1 kv_head 1; analyse all heads, or set `missing: full` to leave these full");
   CachePlanOptions options = keeping(0);
   options.keep_missing = true;
   const CachePlan plan = plan_cache(partial(), model(), options);
@@ -151,24 +151,24 @@ TEST(CachePlan, RefusesOptionsOutOfRange) {
   const auto refused = [](const CachePlanOptions& options) { return refusal([&] { check(options); }); };
   CachePlanOptions both = keeping(0.5);
   both.threshold = 1;
-  EXPECT_TRUE(refused(both).starts_with("usage: a plan needs one of --keep"));
-  EXPECT_TRUE(refused({}).starts_with("usage: a plan needs one of --keep"));
+  EXPECT_TRUE(refused(both).starts_with("usage: a plan needs one of `keep`"));
+  EXPECT_TRUE(refused({}).starts_with("usage: a plan needs one of `keep`"));
   for (const double share : {-0.1, 1.1, std::nan("")}) {
-    EXPECT_EQ(refused(keeping(share)), "usage: --keep: should be a share from 0 to 1");
+    EXPECT_EQ(refused(keeping(share)), "usage: `keep`: should be a share from 0 to 1");
   }
   CachePlanOptions options = keeping(0.5);
   options.window = 0;
-  EXPECT_TRUE(refused(options).starts_with("usage: --window"));
+  EXPECT_TRUE(refused(options).starts_with("usage: `window`"));
   options = keeping(0.5);
   options.sinks = -1;
-  EXPECT_TRUE(refused(options).starts_with("usage: --sinks"));
+  EXPECT_TRUE(refused(options).starts_with("usage: `sinks`"));
 }
 
 TEST(CachePlan, SaysWhatAMissingColumnNeeds) {
   const HeadMetrics without(parse_csv("layer,q_head,k_head,ap_overall\n0,0,0,1\n", "m.csv"));
   EXPECT_EQ(refusal([&] { plan_cache(without, {}, keeping(1)); }),
             "input: m.csv: has no ap_exact, which is measured only when the model's rotation is known; choose another "
-            "column with --column");
+            "column with `column`");
   CachePlanOptions options = keeping(1);
   options.column = "ap_overal";
   EXPECT_EQ(refusal([&] { plan_cache(without, {}, options); }),

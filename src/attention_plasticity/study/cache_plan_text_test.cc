@@ -120,8 +120,8 @@ TEST(CachePlanText, RefusesBrokenPlansAndNamesTheKey) {
             "input: p: layer 0: nan is neither full nor windowed");
   EXPECT_TRUE(refusal([] {
                 parse_plan_tsv("1\t1\n", "p", 3, {});
-              }).starts_with("usage: --num_q_heads: the query heads should be a multiple of the KV heads"));
-  EXPECT_TRUE(refusal([] { parse_plan_scores(R"({"0-2": [1]})", "p", 2, {}); }).starts_with("usage: --num_kv_heads: "));
+              }).starts_with("usage: `num_q_heads`: the query heads should be a multiple of the KV heads"));
+  EXPECT_TRUE(refusal([] { parse_plan_scores(R"({"0-2": [1]})", "p", 2, {}); }).starts_with("usage: `num_kv_heads`: "));
 }
 
 // A plan of random shape, scores, gaps and sliding layers, from metrics in random order.

@@ -48,7 +48,7 @@ std::vector<std::string> chosen_measures(const HeadMetrics& metrics, const Valid
   if (present.empty()) {
     throw Error(
         ErrorKind::input,
-        fmt::format("has none of the columns {}; choose others with --columns", fmt::join(default_measures(), ", ")),
+        fmt::format("has none of the columns {}; choose others with `columns`", fmt::join(default_measures(), ", ")),
         metrics.file());
   }
   if (!absent.empty()) {

@@ -189,7 +189,7 @@ TEST(Validation, RefusesWhatCannotBeCompared) {
             "input: l.csv: none of its 1 heads is in m.csv; are both of the same model?");
   EXPECT_EQ(refusal([] { validate(metrics("layer,q_head,k_head,z\n0,0,0,1\n"), labels(kinds), quick()); }),
             "input: m.csv: has none of the columns ap_overall, ap_exact, logit_fixed, logit_spread; choose others with "
-            "--columns");
+            "`columns`");
   ValidationOptions options = quick();
   options.measures = {"oter"};
   EXPECT_EQ(refusal([&] { validate(metrics(four_heads), labels(kinds), options); }),

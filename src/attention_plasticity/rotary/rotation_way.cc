@@ -101,14 +101,15 @@ double as_usual(double theta) {
 double refined_theta(const FixedByTheta& fixed) {
   if (fixed.empty()) return 0;
   const double least = std::log(1e3);
-  const double most = std::log(1e8);
   double step = 0.08;
-  double best = best_point(fixed, least, step, static_cast<std::size_t>((most - least) / step) + 1);
+  const auto steps = static_cast<std::size_t>((std::log(1e8) - least) / step);
+  const double most = least + step * static_cast<double>(steps);
+  double best = best_point(fixed, least, step, steps + 1);
   constexpr int rounds = 3;
   constexpr std::size_t points = 33;
   for (int round = 0; round < rounds; ++round) {
-    const double begin = best - step;
-    step = 2 * step / static_cast<double>(points - 1);
+    const double begin = std::max(best - step, least);
+    step = (std::min(best + step, most) - begin) / static_cast<double>(points - 1);
     best = best_point(fixed, begin, step, points);
   }
   return as_usual(std::exp(best));

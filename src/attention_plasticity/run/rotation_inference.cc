@@ -40,6 +40,21 @@ double largest_share(const EnergyShares& layer, const std::vector<RefinedWay>& r
   return largest;
 }
 
+// Whether two ways rotate the pairs that they share by nearly the same frequencies. Interleaved pairs of a part are
+// also pairs of the whole: theta 1e4 over the first half and 1e8 over all components differ only in pairs that hardly
+// rotate. The one with the larger share is taken, and need not lead clearly.
+bool is_nearly_same(const RotationWay& one, const RotationWay& other, std::size_t width) {
+  const DescribedWay a = described_way(one, width);
+  const DescribedWay b = described_way(other, width);
+  if (one == other) return true;
+  if (a.layout != RotaryLayout::interleaved || b.layout != RotaryLayout::interleaved) return false;
+  if (a.components.first != b.components.first) return false;
+  // The logarithm of the ratio of neighbouring frequencies.
+  const double step = std::log(a.theta) / static_cast<double>(a.components.dim);
+  const double other_step = std::log(b.theta) / static_cast<double>(b.components.dim);
+  return std::abs(step / other_step - 1) < 0.02;
+}
+
 InferredRotation nothing(std::optional<RotationShares> shares, std::string_view reason) {
   return {.rotation = std::nullopt,
           .shares = std::move(shares),
@@ -70,12 +85,13 @@ InferredRotation rotation_of(const RefinedWay& best, double next, RotationShares
     const double largest = largest_share(energy, refined, i);
     energy.configured = own;
     if (largest < least_decided_share) continue;
-    if (none >= clear_lead * own) {
-      without.push_back(layer);
-      energy.configured = none;
-    } else if (largest >= layer_differs * own) {
+    const bool has_none = none >= clear_lead * own;
+    if (has_none) energy.configured = none;
+    if (largest >= layer_differs * energy.configured) {
       unknown.insert(layer);
       energy.configured = std::numeric_limits<double>::quiet_NaN();
+    } else if (has_none) {
+      without.push_back(layer);
     }
   }
   shares.dump.configured = best.share;
@@ -126,7 +142,10 @@ InferredRotation inferred_rotation(RotationShares shares, const std::vector<Refi
     return nothing(std::move(shares), "the model's rotation is unknown and does not show in the vectors");
   }
   if (none >= best) return no_rotation(std::move(shares));
-  const double next = refined.size() > 1 ? std::max(none, refined[1].share) : none;
+  double next = none;
+  for (const RefinedWay& other : refined) {
+    if (!is_nearly_same(refined.front().way, other.way, shares.width)) next = std::max(next, other.share);
+  }
   if (refined.front().share < clear_lead * next) {
     return nothing(std::move(shares), "the model's rotation is unknown and does not show clearly in the vectors");
   }

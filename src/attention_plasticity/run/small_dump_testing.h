@@ -47,6 +47,7 @@ class SmallDump {
 /// What an observer was told.
 struct Observed {
   std::vector<std::string> notes;
+  std::vector<std::string> warnings;
   std::vector<std::pair<std::size_t, std::size_t>> ended;  ///< of how many
 
   RunObserver observer();

@@ -3,7 +3,7 @@
 program := build/release/attention-plasticity
 jobs := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: run build test check format fuzz fresh sample-results bench bench-check clean help
+.PHONY: run build test check reference format fuzz fresh sample-results bench bench-check clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo "make test            build and pass every test"
 	@echo "make build           build the program, $(program), and the library"
 	@echo "make check           tests under sanitizers, clang-tidy, formatting"
+	@echo "make reference       make the API reference of the library from its headers"
 	@echo "make fuzz            feed the parsers of what the Hub answers with broken answers, for ten minutes"
 	@echo "make fresh           prove set-up, run and test in a bare Debian 12"
 	@echo "make bench           measure speed and memory on synthetic dumps, against the targets"
@@ -42,6 +43,10 @@ test:
 check:
 	@tools/setup.sh check
 	@tools/check.sh
+
+reference:
+	@tools/setup.sh reference
+	@tools/reference.sh
 
 format:
 	@tools/setup.sh check

@@ -175,7 +175,8 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
   std::vector<Kernel> kernels;
   kernels.push_back(
       {"read_head_file", [file] { return ap::read_head_file(file->path, ap::Side::query).rows.position[0]; }});
-  kernels.push_back({"prepare_keys", [head] { return sum(ap::prepare_keys(head->keys, {}).orientation); }});
+  kernels.push_back(
+      {"prepare_keys", [head] { return sum(ap::orient_keys(ap::KeptRows(head->keys), {}).orientation); }});
   kernels.push_back({"line_moments", [head, dim] {
                        ap::LineMoments moments(dim);
                        for (std::size_t i = 0; i < head->queries.size(); ++i) {

@@ -2,7 +2,7 @@
 //
 //   stages DUMP HEADS REPETITIONS     the first HEADS heads of the dump
 //
-// Reading and preparing the keys are functions of the library and timed directly. The stages of `analyze_head` are told
+// Reading and preparing the keys are functions of the library and timed directly. The stages of `measure_head` are told
 // apart by its options: the time of a stage is what turning its option on adds, so that the figures hold however the
 // library is arranged inside. Each time is the best of the repetitions, each of which goes through all heads and
 // options. A run does the stages of its kind and those of the kinds before it: compat, default, everything.
@@ -29,7 +29,7 @@ namespace {
 
 namespace ap = attention_plasticity;
 
-/// What is timed: three functions, and `analyze_head` with more and more of its options on.
+/// What is timed: three functions, and `measure_head` with more and more of its options on.
 enum class Step {
   read_keys,
   prepare_keys,
@@ -110,13 +110,14 @@ class Clock {
 };
 
 void time_heads(const ap::PreparedRun& plan, std::size_t heads, Clock& clock) {
-  std::optional<ap::PreparedKeys> keys;
+  std::optional<ap::OrientedKeys> keys;
   for (std::size_t head = 0; head < heads; ++head) {
     const ap::HeadTask& task = plan.tasks[head];
     if (head == 0 || task.key_file != plan.tasks[head - 1].key_file) {
       ap::HeadRows rows;
       clock.time(head, Step::read_keys, [&] { rows = ap::read_head_file(task.key_file, ap::Side::key).rows; });
-      clock.time(head, Step::prepare_keys, [&] { keys = ap::prepare_keys(std::move(rows), ap::AnalysisOptions{}); });
+      clock.time(head, Step::prepare_keys,
+                 [&] { keys = ap::orient_keys(ap::KeptRows(std::move(rows)), ap::AnalysisOptions{}); });
     }
     ap::HeadRows queries;
     clock.time(head, Step::read_queries, [&] { queries = ap::read_head_file(task.query_file, ap::Side::query).rows; });
@@ -125,7 +126,7 @@ void time_heads(const ap::PreparedRun& plan, std::size_t heads, Clock& clock) {
     for (const Step step : analyses) {
       ap::HeadRows copy = queries;
       clock.time(head, step, [&] {
-        ap::analyze_head(task.head, std::move(copy), *keys, options_of(step),
+        ap::measure_head(task.head, ap::KeptRows(std::move(copy)), *keys, options_of(step),
                          {.rotation = layer ? &layer->rotation : nullptr});
       });
     }

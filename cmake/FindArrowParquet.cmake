@@ -1,8 +1,9 @@
 # Arrow C++ and Parquet as the targets Arrow::arrow and Arrow::parquet, and in ArrowParquet_LIBRARIES the files to
-# ship beside an installed program (empty when the system provides them).
+# ship beside an installed program (empty when the system provides them). ArrowParquet_FOLDER is the wheel that they
+# come from, if any.
 #
-# Installed CMake packages come first. Debian 12 has none; there the pyarrow wheel in .venv brings headers and the
-# shared libraries, which need no Python at run time.
+# Installed CMake packages come first. Debian 12 has none; there a pyarrow wheel brings headers and the shared libraries,
+# which need no Python at run time: the one in AP_PYARROW, in .venv, or of the python3 on the path.
 
 find_package(Arrow QUIET CONFIG)
 find_package(Parquet QUIET CONFIG)
@@ -13,6 +14,11 @@ if(Arrow_FOUND AND Parquet_FOUND)
   set(ArrowParquet_SOURCE "CMake package")
 else()
   file(GLOB pyarrow_dirs ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/pyarrow)
+  list(PREPEND pyarrow_dirs ${AP_PYARROW})
+  if(NOT pyarrow_dirs)
+    execute_process(COMMAND python3 -c "import os, pyarrow; print(os.path.dirname(pyarrow.__file__))"
+      OUTPUT_VARIABLE pyarrow_dirs OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  endif()
   foreach(pyarrow_dir IN LISTS pyarrow_dirs)
     file(GLOB libarrow ${pyarrow_dir}/libarrow.so.*)
     file(GLOB libparquet ${pyarrow_dir}/libparquet.so.*)
@@ -24,7 +30,8 @@ else()
       set_target_properties(Arrow::parquet PROPERTIES IMPORTED_LOCATION ${libparquet}
                             INTERFACE_LINK_LIBRARIES Arrow::arrow)
       set(ArrowParquet_LIBRARIES ${libarrow} ${libparquet})
-      set(ArrowParquet_SOURCE "pyarrow wheel in .venv")
+      set(ArrowParquet_FOLDER ${pyarrow_dir})
+      set(ArrowParquet_SOURCE "pyarrow wheel")
       break()
     endif()
   endforeach()
@@ -32,4 +39,4 @@ endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(ArrowParquet REQUIRED_VARS ArrowParquet_SOURCE
-  REASON_FAILURE_MESSAGE "no Arrow/Parquet CMake package and no pyarrow in .venv: run tools/setup.sh")
+  REASON_FAILURE_MESSAGE "no Arrow/Parquet CMake package and no pyarrow: run tools/setup.sh, or set AP_PYARROW")

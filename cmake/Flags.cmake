@@ -5,6 +5,8 @@ add_library(ap_flags INTERFACE)
 # Contracting a*b+c into one rounding would make results depend on the target: off everywhere.
 target_compile_options(ap_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off
   $<$<BOOL:${AP_WARNINGS_AS_ERRORS}>:-Werror>)
+# The libraries export what AP_API marks; see cmake/exports.map.
+target_compile_options(ap_flags INTERFACE -fvisibility=hidden -fvisibility-inlines-hidden)
 # For ccache, which takes files with precompiled headers only so.
 target_compile_options(ap_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 if(AP_SANITIZE)
@@ -28,7 +30,7 @@ function(ap_precompile name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;USES;OPTIONS")
   set(source ${PROJECT_BINARY_DIR}/${name}.cc)
   file(CONFIGURE OUTPUT ${source} CONTENT "")
-  add_library(${name} OBJECT ${source})
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL ${source})
   target_link_libraries(${name} PRIVATE ap_flags ${arg_USES})
   target_compile_options(${name} PRIVATE ${arg_OPTIONS})
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS})

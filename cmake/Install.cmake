@@ -1,38 +1,57 @@
-# `cmake --install` gives the program, one shared library of all modules but the command line, its headers and a CMake
-# package. Third-party libraries stay behind the shared library: a consumer needs none of their headers.
+# `cmake --install` gives the program, the two libraries, their headers, a CMake package, pkg-config files and the licence.
 
-get_property(modules GLOBAL PROPERTY AP_MODULES)
-list(REMOVE_ITEM modules ap_cli)
-set(objects "")
-foreach(module IN LISTS modules)
-  list(APPEND objects $<TARGET_OBJECTS:${module}>)
-endforeach()
-add_library(attention_plasticity SHARED ${objects})
-target_link_libraries(attention_plasticity PRIVATE ap_flags
-  Arrow::arrow Arrow::parquet CURL::libcurl fmt::fmt hwy::hwy OpenSSL::Crypto yaml-cpp Threads::Threads ZLIB::ZLIB)
-target_include_directories(attention_plasticity INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_compile_features(attention_plasticity INTERFACE cxx_std_20)
-set_target_properties(attention_plasticity PROPERTIES
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "$ORIGIN")
+include(CMakePackageConfigHelpers)
 
-file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-set_target_properties(attention-plasticity PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+set(libraries attention_plasticity_core)
+set(programs "")
+if(NOT AP_CORE_ONLY)
+  list(APPEND libraries attention_plasticity)
+endif()
+if(TARGET attention-plasticity)
+  list(APPEND programs attention-plasticity)
+endif()
 
-install(TARGETS attention-plasticity attention_plasticity EXPORT attention_plasticity-targets)
-# Where Arrow came with the build, it goes along: an installed program does not point into a clone.
-install(FILES ${ArrowParquet_LIBRARIES} DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/attention_plasticity DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h"
-  PATTERN "*_testing.h" EXCLUDE PATTERN "highway.h" EXCLUDE PATTERN "*-inl.h" EXCLUDE
-  PATTERN "json.h" EXCLUDE PATTERN "rotary_json.h" EXCLUDE PATTERN "vector_pages.h" EXCLUDE PATTERN "cli" EXCLUDE)
+# Where Arrow came with the build, it goes along, in a folder of its own: it must not stand in the way of another Arrow
+# of the prefix, and an installed program must not point into a clone.
+set(private_libraries ${CMAKE_INSTALL_LIBDIR}/attention_plasticity)
+install(FILES ${ArrowParquet_LIBRARIES} DESTINATION ${private_libraries})
+set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN/attention_plasticity")
+if(programs)
+  file(RELATIVE_PATH bin_to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/attention_plasticity)
+  set_target_properties(${programs} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_libraries}")
+endif()
+
+install(TARGETS ${libraries} EXPORT attention_plasticity-targets)
+install(TARGETS ${programs})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/attention_plasticity DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attention_plasticity)
 install(EXPORT attention_plasticity-targets NAMESPACE attention_plasticity:: DESTINATION ${package_dir}
   FILE attention_plasticity-targets.cmake)
-include(CMakePackageConfigHelpers)
+set(bundled_libraries "")
+foreach(library IN LISTS ArrowParquet_LIBRARIES)
+  cmake_path(GET library FILENAME file)
+  list(APPEND bundled_libraries ${file})
+endforeach()
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/attention_plasticity-config.cmake.in
+  ${PROJECT_BINARY_DIR}/attention_plasticity-config.cmake INSTALL_DESTINATION ${package_dir}
+  PATH_VARS private_libraries NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/attention_plasticity-config-version.cmake
   COMPATIBILITY SameMinorVersion)
-file(WRITE ${PROJECT_BINARY_DIR}/attention_plasticity-config.cmake
-  "include(\${CMAKE_CURRENT_LIST_DIR}/attention_plasticity-targets.cmake)\n")
 install(FILES ${PROJECT_BINARY_DIR}/attention_plasticity-config.cmake
   ${PROJECT_BINARY_DIR}/attention_plasticity-config-version.cmake DESTINATION ${package_dir})
+
+# A prefix that is given to `cmake --install` later holds too, since paths are relative to the file.
+file(RELATIVE_PATH pkgconfig_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pkgconfig_to_prefix "${pkgconfig_to_prefix}")
+foreach(library IN LISTS libraries)
+  set(pkgconfig_private "-lfmt -lhwy -pthread")
+  set(pkgconfig_requires "")
+  if(library STREQUAL "attention_plasticity")
+    set(pkgconfig_private "${pkgconfig_private} -L\${libdir}/attention_plasticity -lparquet -larrow")
+    set(pkgconfig_requires "libcurl libcrypto yaml-cpp")
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/library.pc.in ${PROJECT_BINARY_DIR}/${library}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

@@ -1,5 +1,10 @@
-# ap_web_page(<variable>): builds the page of `report` from web/, and sets the variable to a source that holds it.
+# ap_web_page(<variable>): builds the page of `report` from web/, and sets the variable to a source that holds it. With
+# AP_BUILD_REPORT=OFF there is no page, and `report` says so.
 function(ap_web_page variable)
+  if(NOT AP_BUILD_REPORT)
+    set(${variable} no_page_template.cc PARENT_SCOPE)
+    return()
+  endif()
   set(page_file ${CMAKE_CURRENT_BINARY_DIR}/page.html)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/page_template.cc)
   file(GLOB web_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/src/*)

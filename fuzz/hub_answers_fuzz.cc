@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/http_headers.h"
 #include "attention_plasticity/hub/listing.h"
 #include "attention_plasticity/hub/refusal.h"

@@ -58,7 +58,7 @@ TEST_F(ProgramExit, ConfigFaultsNameFileLineAndKey) {
 
 TEST_F(ProgramExit, MissingConfigIsWrongUse) {
   EXPECT_EQ(complaint(2, {"analyze", "--config", "none.yaml"}), "none.yaml: cannot be read: No such file or directory");
-  EXPECT_EQ(complaint(2, {"analyze", "--config", "."}), ".: is a folder; --config takes a YAML file");
+  EXPECT_EQ(complaint(2, {"analyze", "--config", "."}), ".: is a folder; a YAML file is expected");
 }
 
 TEST_F(ProgramExit, FlagFaultsNameTheFlagAsTyped) {
@@ -80,8 +80,8 @@ TEST_F(ProgramExit, FlagFaultsNameTheFlagAsTyped) {
 }
 
 TEST_F(ProgramExit, SelectionMustLieInTheModel) {
-  EXPECT_EQ(flag_complaint({"--layers", "0-2"}), "layers: 2 is out of range; the model has 2 layers, 0 to 1");
-  EXPECT_EQ(flag_complaint({"--q_heads", "4"}), "q_heads: 4 is out of range; the model has 4 query heads, 0 to 3");
+  EXPECT_EQ(flag_complaint({"--layers", "0-2"}), "--layers: 2 is out of range; the model has 2 layers, 0 to 1");
+  EXPECT_EQ(flag_complaint({"--q_heads", "4"}), "--q_heads: 4 is out of range; the model has 4 query heads, 0 to 3");
   EXPECT_EQ(
       flag_complaint({"--num_k_heads", "3"}),
       "4 query heads cannot be divided evenly among 3 key heads; pass the model's --num_q_heads and --num_k_heads");

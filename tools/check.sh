@@ -8,6 +8,9 @@ mapfile -t sources < <(git ls-files -- '*.h' '*.cc')
 echo "check: formatting of ${#sources[@]} files" >&2
 .venv/bin/clang-format --dry-run --Werror "${sources[@]}"
 
+echo "check: API reference" >&2
+tools/reference.sh >/dev/null
+
 tools/build.sh asan-ubsan
 ctest --preset asan-ubsan --parallel "$jobs"
 

@@ -4,7 +4,8 @@
 #   tools/setup.sh [build]  compiler, libraries, Arrow, Node: what `make build` needs
 #   tools/setup.sh run      also gnuplot, which `make run` draws with
 #   tools/setup.sh test     also GoogleTest, RapidCheck, libpng and the Python client of the Hub, for `make test`
-#   tools/setup.sh check    also the formatter, the linter and the browser of `make check`
+#   tools/setup.sh check    also the formatter, the linter, the browser and Doxygen for `make check`
+#   tools/setup.sh reference  what `make reference` needs: Doxygen
 #   tools/setup.sh fuzz     what `make fuzz` needs: clang with libFuzzer
 #   tools/setup.sh fresh    what `make fresh` needs: debootstrap
 #   tools/setup.sh bench    what `make bench` and `bench-check` need: Google Benchmark, valgrind, NumPy, SciPy, pandas
@@ -20,11 +21,12 @@ case "${1:-build}" in
   build) ;;
   run) packages+=("${run_packages[@]}") ;;
   test) packages+=("${test_packages[@]}"); requirements+=(hub_test) ;;
-  check) packages+=("${test_packages[@]}" chromium); requirements+=(hub_test check) ;;
+  check) packages+=("${test_packages[@]}" chromium doxygen); requirements+=(hub_test check) ;;
+  reference) packages=(doxygen); requirements=() ;;
   fuzz) packages+=(clang-14 libclang-rt-14-dev) ;;
   fresh) packages=(debootstrap); requirements=() ;;
   bench) packages+=(libbenchmark-dev valgrind); requirements+=(bench) ;;
-  *) echo "usage: tools/setup.sh [build|run|test|check|fuzz|fresh|bench]" >&2; exit 2 ;;
+  *) echo "usage: tools/setup.sh [build|run|test|check|reference|fuzz|fresh|bench]" >&2; exit 2 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }

@@ -13,7 +13,7 @@
 #include "attention_plasticity/analysis/example_groups.h"
 #include "attention_plasticity/analysis/query_statistics.h"
 #include "attention_plasticity/analysis/time_points.h"
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/plasticity/position_frame.h"
 #include "attention_plasticity/random/numpy_generator.h"
 #include "attention_plasticity/stats/householder.h"
@@ -24,49 +24,8 @@
 namespace attention_plasticity {
 namespace {
 
-// A row without an example becomes an example of its own. Captured ids are below 2^63, so these ids are distinct.
-constexpr std::uint64_t first_own_query_example = std::uint64_t{1} << 63;
-constexpr std::uint64_t first_own_key_example = first_own_query_example + (std::uint64_t{1} << 62);
-
-void check(const HeadRows& rows, std::string_view what) {
-  const std::size_t n = rows.size();
-  if (n == 0) throw Error(ErrorKind::input, fmt::format("there are no {}", what));
-  if (rows.width == 0) throw Error(ErrorKind::input, fmt::format("the {} have no components", what));
-  if (rows.bucket.size() != n || rows.vectors.size() != n * rows.width ||
-      (!rows.example.empty() && rows.example.size() != n)) {
-    throw Error(ErrorKind::input,
-                fmt::format("the columns of the {} differ in length: {} positions, {} buckets, {} examples, {} values "
-                            "of {} components",
-                            what, n, rows.bucket.size(), rows.example.size(), rows.vectors.size(), rows.width));
-  }
-}
-
-HeadRows pick(const HeadRows& rows, std::span<const std::size_t> kept) {
-  HeadRows picked;
-  picked.width = rows.width;
-  picked.window = rows.window;
-  picked.vectors.reserve(kept.size() * rows.width);
-  for (const std::size_t i : kept) {
-    picked.bucket.push_back(rows.bucket[i]);
-    picked.example.push_back(rows.example[i]);
-    picked.position.push_back(rows.position[i]);
-    const auto vector = rows.row(i);
-    picked.vectors.insert(picked.vectors.end(), vector.begin(), vector.end());
-  }
-  return picked;
-}
-
-HeadRows subsample(HeadRows rows, const AnalysisOptions& options, std::uint64_t first_own_example) {
-  if (rows.example.empty()) {
-    rows.example.resize(rows.size());
-    std::iota(rows.example.begin(), rows.example.end(), first_own_example);
-  }
-  if (!options.max_tokens_per_head || rows.size() <= *options.max_tokens_per_head) return rows;
-  return pick(rows, NumpyGenerator(options.seed).choice_without_replacement(rows.size(), *options.max_tokens_per_head));
-}
-
 // Sign of the mean over buckets of the mean key of each bucket; 0 counts as +1.
-std::vector<double> orientation(const HeadRows& keys) {
+std::vector<double> orientation(const RowsView& keys) {
   std::map<std::int64_t, std::pair<double, std::vector<double>>> buckets;  // count, sum
   for (std::size_t i = 0; i < keys.size(); ++i) {
     auto& [count, sum] = buckets[keys.bucket[i]];
@@ -112,13 +71,13 @@ struct PositionModel {
 
 // Steps 3 to 8 of the pipeline. Queries are seen in three spaces: as captured, oriented by the signs of the keys, and
 // reflected so that their slope on position lies along component 0.
-PositionModel follow_position(const HeadRows& queries, std::span<const double> orientation,
-                              const AnalysisOptions& options, HeadResult& result) {
+PositionModel follow_position(const RowsView& queries, std::span<const double> orientation,
+                              const AnalysisOptions& options, ConstantComponent constant_component,
+                              HeadResult& result) {
   const LineSums captured_sums = sum_rows(queries.position, queries.vectors, queries.width);
 
   const LineSums oriented_sums = orient(captured_sums, orientation);
-  const LineFit oriented_lines = fit_lines(
-      oriented_sums, options.constant_component_fits ? ConstantComponent::fits : ConstantComponent::has_no_fit);
+  const LineFit oriented_lines = fit_lines(oriented_sums, constant_component);
   const auto& [intercept, slope, r_squared, variance] = oriented_lines;
   result.position_r_squared =
       std::accumulate(r_squared.begin(), r_squared.end(), 0.0) / static_cast<double>(queries.width);
@@ -175,55 +134,59 @@ void check_widths(const HeadId& head, std::size_t queries, std::size_t keys, con
 
 }  // namespace
 
-PreparedKeys prepare_keys(HeadRows keys, const AnalysisOptions& options) {
-  check(keys, "keys");
-  std::vector<double> sign = orientation(keys);
-  return {subsample(std::move(keys), options, first_own_key_example), std::move(sign)};
+OrientedKeys orient_keys(KeptRows keys, const AnalysisOptions& options) {
+  check_columns(keys.view(), "keys");
+  std::vector<double> sign = orientation(keys.view());
+  keys.subsample(options, first_own_key_example);
+  return {std::move(keys), std::move(sign)};
 }
 
-HeadResult analyze_head(const HeadId& head, HeadRows captured_queries, const PreparedKeys& keys,
-                        const AnalysisOptions& options, const HeadContext& context) {
-  check(captured_queries, "queries");
-  check_widths(head, captured_queries.width, keys.rows.width, context.rotation);
-  const HeadRows queries = subsample(std::move(captured_queries), options, first_own_query_example);
+MeasuredHead measure_head(const HeadId& head, KeptRows captured_queries, const OrientedKeys& keys,
+                          const AnalysisOptions& options, const HeadContext& context) {
+  const RowsView& key_rows = keys.rows.view();
+  check_columns(captured_queries.view(), "queries");
+  check_widths(head, captured_queries.view().width, key_rows.width, context.rotation);
+  captured_queries.subsample(options, first_own_query_example);
+  const RowsView& queries = captured_queries.view();
   HeadResult result;
   result.head = head;
   result.n_q_tokens = queries.size();
-  result.n_k_tokens = keys.rows.size();
+  result.n_k_tokens = key_rows.size();
   result.width = queries.width;
   result.window = queries.window;
 
-  const PositionModel model = follow_position(queries, keys.orientation, options, result);
+  const PositionModel model = follow_position(queries, keys.orientation, options, context.constant_component, result);
 
-  std::vector<std::uint64_t> examples = distinct_examples(queries.example, keys.rows.example);
+  std::vector<std::uint64_t> examples = distinct_examples(queries.example, key_rows.example);
   const bool own_groups = context.jackknife_examples.empty();
   JackknifeGroups groups;
   if (options.standard_errors) {
     const ExampleGroups of_examples(own_groups ? examples : context.jackknife_examples);
-    groups = {of_examples.count(), of_examples.of(queries.example), of_examples.of(keys.rows.example)};
+    groups = {of_examples.count(), of_examples.of(queries.example), of_examples.of(key_rows.example)};
   }
   const GeneratorSeed seed = head_seed(options.seed, head);
-  result.plasticity = measure_plasticity(queries, keys.rows, model.frame, model.lines, pooled_settings(options), groups,
-                                         NumpyGenerator(seed));
+  MeasuredPlasticity pooled = measure_plasticity(queries, key_rows, model.frame, model.lines, pooled_settings(options),
+                                                 groups, NumpyGenerator(seed));
+  std::optional<MeasuredExact> exact;
   if (context.rotation != nullptr && options.num_triples > 0) {
-    result.exact = measure_exact_plasticity(queries, keys.rows, exact_settings(options, *context.rotation), groups,
-                                            NumpyGenerator(seed + 1));
+    exact = measure_exact_plasticity(queries, key_rows, exact_settings(options, *context.rotation), groups,
+                                     NumpyGenerator(seed + 1));
   }
-  result.times =
-      join_times(queries, result.plasticity.times, result.exact ? result.exact->times : std::vector<ExactTime>());
+  result.times = join_times(queries, pooled.times, exact ? exact->times : std::vector<ExactTime>());
   if (own_groups) {
-    result.plasticity_error = jackknife_error(result.plasticity.without_group);
-    if (result.exact) result.exact_error = jackknife_error(result.exact->without_group);
+    result.plasticity_error = jackknife_error(pooled.without_group);
+    if (exact) result.exact_error = jackknife_error(exact->without_group);
   } else {
     for (TimePoint& time : result.times) time.exact_error = std::numeric_limits<double>::quiet_NaN();
   }
   if (examples.back() < first_own_query_example) result.examples = std::move(examples);
-  return result;
-}
-
-HeadResult analyze_head(const HeadId& head, HeadRows queries, HeadRows keys, const AnalysisOptions& options,
-                        const HeadContext& context) {
-  return analyze_head(head, std::move(queries), prepare_keys(std::move(keys), options), options, context);
+  WithoutGroup without_group{std::move(pooled.without_group), {}};
+  result.plasticity = std::move(pooled);
+  if (exact) {
+    without_group.exact = std::move(exact->without_group);
+    result.exact = std::move(*exact);
+  }
+  return {std::move(result), std::move(without_group)};
 }
 
 }  // namespace attention_plasticity

@@ -9,7 +9,8 @@
 #include <numbers>
 #include <numeric>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/analyze_head.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/plasticity/random_rows_testing.h"
 
 namespace attention_plasticity {
@@ -177,7 +178,7 @@ TEST(Orientation, TakesMeanOverBucketsAndZeroAsPositive) {
   keys.position = {0, 1, 2, 60};
   // Component 0: bucket means 1 and -2, so negative, though three of four keys are positive.
   keys.vectors = {1, 2, 0, 1, 2, 0, 1, 2, 0, -2, -1, 0};
-  EXPECT_EQ(prepare_keys(keys, {}).orientation, (std::vector<double>{-1, 1, 1}));
+  EXPECT_EQ(orient_keys(KeptRows(keys), {}).orientation, (std::vector<double>{-1, 1, 1}));
 }
 
 TEST(HeadAnalysis, SubsamplesAsDefaultRngChoosesAndOrientsByAllKeys) {
@@ -185,12 +186,12 @@ TEST(HeadAnalysis, SubsamplesAsDefaultRngChoosesAndOrientsByAllKeys) {
   options.max_tokens_per_head = 50;
   options.seed = 3;
   const HeadRows keys = some_keys(4, 7);
-  const PreparedKeys prepared = prepare_keys(keys, options);
+  const OrientedKeys prepared = orient_keys(KeptRows(keys), options);
   const auto kept = NumpyGenerator(3).choice_without_replacement(keys.size(), 50);
-  ASSERT_EQ(prepared.rows.size(), 50U);
-  for (std::size_t i = 0; i < 50; ++i) EXPECT_EQ(prepared.rows.position[i], keys.position[kept[i]]);
-  EXPECT_EQ(prepared.orientation, prepare_keys(keys, {}).orientation);
-  const HeadResult result = analyze_head(head, some_queries(4, 8), prepared, options);
+  ASSERT_EQ(prepared.rows.view().size(), 50U);
+  for (std::size_t i = 0; i < 50; ++i) EXPECT_EQ(prepared.rows.view().position[i], keys.position[kept[i]]);
+  EXPECT_EQ(prepared.orientation, orient_keys(KeptRows(keys), {}).orientation);
+  const HeadResult result = measure_head(head, KeptRows(some_queries(4, 8)), prepared, options).result;
   EXPECT_EQ(result.n_q_tokens, 50U);
   EXPECT_EQ(result.n_k_tokens, 50U);
 }
@@ -288,7 +289,7 @@ TEST(HeadAnalysis, JoinsPooledAndExactFiguresOfQueryBuckets) {
   }
   const Rotation rotation{RotaryLayout::half, {1.0, 0.1}, 1.0};
   const HeadResult pooled = analyze_head(head, queries, keys, {});
-  const HeadResult result = analyze_head(head, queries, keys, {}, {.rotation = &rotation});
+  const HeadResult result = analyze_head(head, queries, keys, {}, &rotation);
   ASSERT_EQ(pooled.times.size(), 4U);
   ASSERT_EQ(result.times.size(), 5U);
 
@@ -329,11 +330,13 @@ TEST(HeadAnalysis, HasErrorsOfItsOwnExamplesOnly) {
   const HeadRows queries = some_queries(4, 1);
   const HeadRows keys = some_keys(4, 2);
   const Rotation rotation{RotaryLayout::half, {1.0, 0.1}, 1.0};
-  const HeadResult own = analyze_head(head, queries, keys, {}, {.rotation = &rotation});
+  const HeadResult own = analyze_head(head, queries, keys, {}, &rotation);
   std::vector<std::uint64_t> more = own.examples;
   more.insert(more.begin(), 1);
-  const HeadResult of_run = analyze_head(head, queries, keys, {}, {.rotation = &rotation, .jackknife_examples = more});
-  EXPECT_EQ(of_run.exact->without_group.size(), more.size());
+  const MeasuredHead measured = measure_head(head, KeptRows(queries), orient_keys(KeptRows(keys), {}), {},
+                                             {.rotation = &rotation, .jackknife_examples = more});
+  const HeadResult& of_run = measured.result;
+  EXPECT_EQ(measured.without_group.exact.size(), more.size());
   EXPECT_FALSE(std::isnan(own.exact_error));
   EXPECT_TRUE(std::isnan(of_run.exact_error));
   for (std::size_t i = 0; i < own.times.size(); ++i) {

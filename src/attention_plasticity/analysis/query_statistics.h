@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "attention_plasticity/analysis/result.h"
+#include "attention_plasticity/head_result.h"
 #include "attention_plasticity/stats/reflected_rows.h"
 
 namespace attention_plasticity {

@@ -11,7 +11,7 @@ namespace {
 using PositionsOfBuckets = std::map<std::int64_t, Mean>;
 
 // The mean position of the queries of each bucket, in one pass whatever the number of buckets.
-PositionsOfBuckets positions_of(const HeadRows& queries) {
+PositionsOfBuckets positions_of(const RowsView& queries) {
   PositionsOfBuckets positions;
   // Consecutive rows are mostly of one bucket, which is then not looked up again.
   Mean* of_last = nullptr;
@@ -28,7 +28,7 @@ TimePoint without_cells(const Mean& positions, std::int64_t bucket) {
 
 }  // namespace
 
-std::vector<TimePoint> join_times(const HeadRows& queries, std::span<const PooledTime> pooled,
+std::vector<TimePoint> join_times(const RowsView& queries, std::span<const PooledTime> pooled,
                                   std::span<const ExactTime> exact) {
   const PositionsOfBuckets positions = exact.empty() ? PositionsOfBuckets() : positions_of(queries);
   std::vector<TimePoint> times;

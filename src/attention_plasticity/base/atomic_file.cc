@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

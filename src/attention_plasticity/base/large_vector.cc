@@ -9,6 +9,8 @@
 #include <mutex>
 #include <numeric>
 
+#include "attention_plasticity/memory.h"
+
 namespace attention_plasticity {
 namespace {
 
@@ -99,8 +101,8 @@ void give_back_block(void* block, std::size_t bytes) noexcept {
   }
 }
 
-void free_kept_blocks() noexcept { kept().free_all(); }
+void release_kept_memory() noexcept { kept().free_all(); }
 
-std::size_t kept_block_bytes() { return kept().bytes(); }
+std::size_t kept_memory_bytes() { return kept().bytes(); }
 
 }  // namespace attention_plasticity

@@ -22,12 +22,6 @@ void* take_block(std::size_t bytes);
 /// Gives back a block from `take_block(bytes)`.
 void give_back_block(void* block, std::size_t bytes) noexcept;
 
-/// Frees the kept blocks.
-void free_kept_blocks() noexcept;
-
-/// The size of the kept blocks in bytes.
-std::size_t kept_block_bytes();
-
 /// An allocator on `take_block`. Elements without an initial value stay uninitialised.
 template <class T>
 struct BlockAllocator {

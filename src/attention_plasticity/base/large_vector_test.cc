@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <thread>
+#include "attention_plasticity/memory.h"
 
 namespace attention_plasticity {
 namespace {
@@ -34,31 +35,31 @@ TEST(LargeVector, HoldsWhatIsPutIntoItWhileItGrows) {
 }
 
 TEST(LargeVector, GetsTheBlockOfOneThatEnded) {
-  free_kept_blocks();
+  release_kept_memory();
   const void* first = LargeVector<char>(9 * mebi).data();
-  EXPECT_EQ(kept_block_bytes(), 10 * mebi);
+  EXPECT_EQ(kept_memory_bytes(), 10 * mebi);
   const LargeVector<char> next(9 * mebi + 1);
   EXPECT_EQ(next.data(), first);
-  EXPECT_EQ(kept_block_bytes(), 0U);
+  EXPECT_EQ(kept_memory_bytes(), 0U);
 }
 
 TEST(LargeVector, KeepsNothingThatDoesNotFitTheNext) {
-  free_kept_blocks();
+  release_kept_memory();
   {
     const LargeVector<char> several[]{LargeVector<char>(3 * mebi), LargeVector<char>(5 * mebi)};
   }
-  EXPECT_EQ(kept_block_bytes(), 10 * mebi);
+  EXPECT_EQ(kept_memory_bytes(), 10 * mebi);
   const LargeVector<char> larger(30 * mebi);
-  EXPECT_EQ(kept_block_bytes(), 0U);
+  EXPECT_EQ(kept_memory_bytes(), 0U);
 }
 
 TEST(LargeVector, FreesWhatIsKeptWhenAsked) {
   {
     const LargeVector<char> values(4 * mebi);
   }
-  EXPECT_GE(kept_block_bytes(), 4 * mebi);
-  free_kept_blocks();
-  EXPECT_EQ(kept_block_bytes(), 0U);
+  EXPECT_GE(kept_memory_bytes(), 4 * mebi);
+  release_kept_memory();
+  EXPECT_EQ(kept_memory_bytes(), 0U);
 }
 
 TEST(LargeVector, RefusesWhatNoMachineHas) {
@@ -78,7 +79,7 @@ TEST(LargeVector, IsSharedOutAmongThreads) {
     std::jthread other([&] { fill(1000); });
     fill(2000);
   }
-  free_kept_blocks();
+  release_kept_memory();
 }
 
 }  // namespace

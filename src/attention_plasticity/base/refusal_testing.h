@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/fetching.h"
@@ -18,9 +17,11 @@
 #include "attention_plasticity/cli/progress.h"
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/run/dump_run.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/summary.h"
@@ -150,93 +151,60 @@ class Analysis {
   Analysis(const AnalyzeFlags& flags, const RunConfig& config, Verbosity verbosity, const Terminal& terminal,
            const StopOnSignal& interruption)
       : flags_(flags),
-        config_(config),
         workers_(config.max_workers.value_or(usable_cores())),
         verbosity_(verbosity),
         terminal_(terminal),
-        interruption_(interruption) {}
+        interruption_(interruption),
+        run_(config, config.dataset_local_root ? HubSettings{} : process_hub_settings(), interruption.token()) {}
 
   int run() {
-    find_dump();
     if (flags_.dry_run) {
-      for (const std::string& note : notes()) tell(with_flags(note) + "\n");
-      for (const std::string& warning : prepared_.warnings) tell("warning: " + with_flags(warning) + "\n");
-      print_dry_run(prepared_, config_, workers_, missing_.empty() ? "" : described_files(dump_->snapshot(), missing_));
+      for (const std::string& note : run_.notes()) tell(with_flags(note) + "\n");
+      for (const std::string& warning : prepared().warnings) tell("warning: " + with_flags(warning) + "\n");
+      print_dry_run(prepared(), config(), workers_, run_.missing_files());
       return 0;
     }
-    check_outputs(prepared_, config_);
-    const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared_);
+    check_outputs(prepared(), config());
+    const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared());
     const RunResult result = measure();
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     const std::vector<std::string> files =
-        write_results(prepared_, config_, result, {workers_, wall, cpu_seconds(), peak_rss_bytes()});
+        write_results(prepared(), config(), result, {workers_, wall, cpu_seconds(), peak_rss_bytes()});
     if (result.interrupted) return interrupted(result, files);
     if (result.results.empty()) {
       throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
     }
     if (verbosity_ != Verbosity::quiet) {
-      print_summary(prepared_, result, run_parts(result.results, config_), files, labels);
+      print_summary(prepared(), result, run_parts(result.results, config()), files, labels);
     }
     return result.failures.empty() ? 0 : some_heads_failed;
   }
 
  private:
-  void find_dump() {
-    if (config_.dataset_local_root) {
-      prepared_ = prepare_run(config_);
-      return;
-    }
-    dump_ = std::make_unique<HubDump>(config_, process_hub_settings(), interruption_.token());
-    prepared_ = prepare_run(config_, dump_->source());
-    missing_ = dump_->missing_files(prepared_, interruption_.token());
-  }
-
-  // Those of the look-up on the Hub come first.
-  std::vector<std::string> notes() const {
-    std::vector<std::string> all = dump_ ? dump_->notes() : std::vector<std::string>{};
-    all.insert(all.end(), prepared_.notes.begin(), prepared_.notes.end());
-    return all;
-  }
+  const PreparedRun& prepared() const { return run_.prepared(); }
+  const RunConfig& config() const { return run_.config(); }
 
   RunResult measure() {
     Progress progress(verbosity_, terminal_, "heads");
-    for (const std::string& note : notes()) progress.note(note);
-    for (const std::string& warning : prepared_.warnings) progress.warning(warning);
-    const std::unique_ptr<Fetching> fetching = missing_.empty() ? nullptr : fetch(progress);
-    const RunObserver observer{[&](const HeadEvent& event) {
-                                 if (event.failure != nullptr) {
-                                   progress.failure(head_line(event));
-                                 } else {
-                                   progress.advance(event.ended, event.total, head_line(event));
-                                 }
-                               },
-                               [&](const std::string& note) { progress.note(note); },
-                               [&](const std::string& warning) { progress.warning(warning); }};
-    HeadArrival arrive;
-    if (fetching) arrive = [&](const HeadTask& task) { fetching->wait_for(task); };
-    return run_analysis(prepared_, config_, workers_, observer, interruption_.token(), arrive);
-  }
-
-  std::unique_ptr<Fetching> fetch(Progress& progress) {
-    progress.note(fmt::format("fetching {}", described_files(dump_->snapshot(), missing_)));
-    auto fetching = std::make_unique<Fetching>(*dump_, missing_, config_.download_max_workers, progress,
-                                               Fetching::Shown::beside, interruption_.token());
-    if (prepared_.needs_all_files) {
-      fetching->wait_for_all();
-      const std::vector<std::string> said = notes();
-      prepared_ = prepare_run(config_, dump_->source());
-      for (const std::string& note : notes()) {
-        if (std::ranges::find(said, note) == said.end()) progress.note(note);
-      }
-      for (const std::string& warning : prepared_.warnings) progress.warning(warning);
-    }
-    return fetching;
+    DownloadDisplay downloads(progress);
+    return run_.measure(workers_,
+                        {[&](const HeadEvent& event) {
+                           if (event.failure != nullptr) {
+                             progress.failure(head_line(event));
+                           } else {
+                             progress.advance(event.ended, event.total, head_line(event));
+                           }
+                         },
+                         [&](const std::string& note) { progress.note(note); },
+                         [&](const std::string& warning) { progress.warning(warning); },
+                         [&](const DownloadProgress& now) { downloads.show_beside(now); }},
+                        interruption_.token());
   }
 
   // Keeps the finished heads. A failure that ended the run has a message of its own.
   int interrupted(const RunResult& result, const std::vector<std::string>& files) const {
     if (!result.results.empty()) {
-      tell(fmt::format("interrupted: {} of {} heads are in {}\n", result.results.size(), prepared_.tasks.size(),
+      tell(fmt::format("interrupted: {} of {} heads are in {}\n", result.results.size(), prepared().tasks.size(),
                        files.front()));
     } else if (!result.failure) {
       tell("interrupted before any head was finished\n");
@@ -247,14 +215,11 @@ class Analysis {
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const AnalyzeFlags& flags_;
-  const RunConfig& config_;
   int workers_;
   Verbosity verbosity_;
   Terminal terminal_;
   const StopOnSignal& interruption_;
-  std::unique_ptr<HubDump> dump_;  // null: the dump is on disk
-  PreparedRun prepared_;
-  std::vector<RepoFile> missing_;  // needed, and only on the Hub so far
+  DumpRun run_;
 };
 
 }  // namespace

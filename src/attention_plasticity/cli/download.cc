@@ -4,14 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/fetching.h"
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/run/fetching.h"
+#include "attention_plasticity/run/hub_dump.h"
 
 namespace attention_plasticity {
 namespace {
@@ -80,8 +82,15 @@ int download(const DownloadFlags& flags, const RunConfig& config, const std::sto
     progress.note(fmt::format("all files of {} heads are in the cache already", prepared.tasks.size()));
   } else {
     progress.note(fmt::format("fetching {}", described_files(dump.snapshot(), missing)));
-    Fetching(dump, std::move(missing), config.download_max_workers, progress, Fetching::Shown::alone, stop)
-        .wait_for_all();
+    DownloadDisplay display(progress);
+    Fetching fetching(
+        dump, std::move(missing), config.download_max_workers,
+        {[&](const RepoFile& file, const DownloadProgress& now) {
+           progress.line(fmt::format("[{}/{}] {} {}", now.files, now.all_files, file.path, size_text(file.size)));
+         },
+         [&](const std::string& note) { progress.note(note); }},
+        stop);
+    fetching.wait_for_all([&](const DownloadProgress& now) { display.show_alone(now); });
   }
   fmt::print("{}\n", dump.snapshot().folder().string());
   return 0;

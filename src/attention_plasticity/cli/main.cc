@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
-#include "attention_plasticity/base/version.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/version.h"
 
 namespace attention_plasticity {
 namespace {

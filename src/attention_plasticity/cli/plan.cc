@@ -3,10 +3,10 @@
 #include <array>
 
 #include "attention_plasticity/base/atomic_file.h"
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/study/cache_plan_text.h"
 
 namespace attention_plasticity {

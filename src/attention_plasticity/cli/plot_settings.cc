@@ -7,7 +7,7 @@
 #include <array>
 #include <filesystem>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/figure/image_file.h"
 #include "attention_plasticity/results/result_files.h"
 

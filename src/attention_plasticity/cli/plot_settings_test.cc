@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <set>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/settings/field_page_testing.h"
 
 namespace attention_plasticity {

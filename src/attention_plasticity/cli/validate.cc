@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/study/validation.h"
 #include "attention_plasticity/study/validation_report.h"
 

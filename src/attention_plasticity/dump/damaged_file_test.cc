@@ -5,10 +5,10 @@
 
 #include <random>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/head_file_writer.h"
 #include "attention_plasticity/dump/odd_parquet_testing.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

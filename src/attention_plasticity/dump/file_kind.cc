@@ -11,8 +11,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/finite.h"
 #include "attention_plasticity/dump/parquet_file.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/atomic_file.h"
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -6,9 +6,9 @@
 #include <parquet/schema.h>
 #include <rapidcheck/gtest.h>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/odd_parquet_testing.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

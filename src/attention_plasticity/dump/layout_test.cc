@@ -5,9 +5,9 @@
 
 #include <fstream>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/dump/odd_parquet_testing.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -19,7 +19,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/dump/column_decoder.h"
 #include "attention_plasticity/dump/file_kind.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

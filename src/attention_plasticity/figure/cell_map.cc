@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/results/table_columns.h"
 
 namespace attention_plasticity {

@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

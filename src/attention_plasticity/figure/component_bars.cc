@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/results/table_columns.h"
 
 namespace attention_plasticity {

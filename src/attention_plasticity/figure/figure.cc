@@ -10,7 +10,7 @@
 #include <limits>
 #include <set>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/figure/cell_map.h"
 #include "attention_plasticity/figure/head_map.h"
 #include "attention_plasticity/figure/image_file.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/stats/quantile.h"
 
 namespace attention_plasticity {

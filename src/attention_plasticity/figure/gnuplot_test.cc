@@ -4,8 +4,8 @@
 
 #include <fstream>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

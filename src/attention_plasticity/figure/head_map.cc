@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/figure/figure_table.h"
 
 namespace attention_plasticity {

@@ -6,8 +6,8 @@
 #include <array>
 #include <string_view>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "attention_plasticity/base/atomic_file.h"
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/listing.h"
 
 namespace attention_plasticity {

@@ -6,9 +6,9 @@
 #include <csignal>
 
 #include "attention_plasticity/base/atomic_file.h"
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/file_download.h"
 #include "attention_plasticity/hub/hub_client.h"
 

@@ -13,19 +13,12 @@
 #include <thread>
 #include <vector>
 
+#include "attention_plasticity/hub.h"
 #include "attention_plasticity/hub/snapshot.h"
 
 namespace attention_plasticity {
 
 class HubClient;
-
-struct DownloadProgress {
-  std::size_t files = 0;      ///< files that are complete
-  std::size_t all_files = 0;  ///< files to download
-  std::uint64_t bytes = 0;    ///< bytes on disk, of complete and partial files
-  std::uint64_t all_bytes = 0;
-  std::uint64_t bytes_before = 0;  ///< the part of `bytes` that an earlier run left; leave it out of the rate
-};
 
 /// Gets the events of downloads. Called by the threads of the downloads, one call at a time.
 struct DownloadObserver {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/hub/hub_fixture_testing.h"
 

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/content_digest.h"
 #include "attention_plasticity/hub/file_lock.h"
 

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <thread>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/http.h"
 
 namespace attention_plasticity {

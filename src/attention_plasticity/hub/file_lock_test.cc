@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/http.h"
 
 namespace attention_plasticity {

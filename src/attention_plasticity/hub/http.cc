@@ -6,8 +6,8 @@
 #include <array>
 #include <exception>
 
-#include "attention_plasticity/base/version.h"
 #include "attention_plasticity/hub/url.h"
+#include "attention_plasticity/version.h"
 
 namespace attention_plasticity {
 namespace {

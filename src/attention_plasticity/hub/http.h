@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "attention_plasticity/hub.h"
 #include "attention_plasticity/hub/http_headers.h"
-#include "attention_plasticity/hub/settings.h"
 
 namespace attention_plasticity {
 

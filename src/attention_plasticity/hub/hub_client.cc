@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/url.h"
 
 namespace attention_plasticity {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/hub.h"
 #include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/hub/listing.h"
 #include "attention_plasticity/hub/refusal.h"
-#include "attention_plasticity/hub/settings.h"
 
 namespace attention_plasticity {
 

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/hub_fixture_testing.h"
 
 namespace attention_plasticity {

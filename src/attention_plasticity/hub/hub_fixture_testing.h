@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "attention_plasticity/base/temporary_folder_testing.h"
+#include "attention_plasticity/hub.h"
 #include "attention_plasticity/hub/downloads.h"
 #include "attention_plasticity/hub/loopback_hub_testing.h"
-#include "attention_plasticity/hub/settings.h"
 #include "attention_plasticity/hub/snapshot.h"
 
 namespace attention_plasticity {

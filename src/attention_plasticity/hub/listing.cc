@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/http_headers.h"
 
 namespace attention_plasticity {

@@ -1,4 +1,4 @@
-#include "attention_plasticity/hub/settings.h"
+#include "attention_plasticity/hub.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <system_error>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/url.h"
 
 namespace attention_plasticity {

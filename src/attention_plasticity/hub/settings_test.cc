@@ -1,4 +1,4 @@
-#include "attention_plasticity/hub/settings.h"
+#include "attention_plasticity/hub.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "attention_plasticity/base/atomic_file.h"
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/hub_client.h"
 
 namespace attention_plasticity {

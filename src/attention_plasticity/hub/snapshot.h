@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/hub.h"
 #include "attention_plasticity/hub/cache.h"
 #include "attention_plasticity/hub/listing.h"
-#include "attention_plasticity/hub/settings.h"
 
 namespace attention_plasticity {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/hub_fixture_testing.h"
 
 namespace attention_plasticity {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <new>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 // Reading and writing JSON. This header shows nlohmann-json, so it is not installed.
 

@@ -53,7 +53,7 @@ std::map<std::int64_t, std::vector<std::size_t>> rows_by_bucket(std::span<const 
 
 using PairSampler = std::variant<BucketPairSampler, LocalPairSampler>;
 
-PairSampler make_sampler(const HeadRows& queries, const HeadRows& keys, const KeyBuckets& buckets,
+PairSampler make_sampler(const RowsView& queries, const RowsView& keys, const KeyBuckets& buckets,
                          const PooledSettings& settings) {
   if (settings.sampler == Sampler::bucket) return BucketPairSampler(keys, buckets);
   return LocalPairSampler(queries, keys, buckets, settings.max_relative_distance);
@@ -61,7 +61,7 @@ PairSampler make_sampler(const HeadRows& queries, const HeadRows& keys, const Ke
 
 class Measurement {
  public:
-  Measurement(const HeadRows& queries, const HeadRows& keys, const PositionFrame& frame, const LineFit& lines,
+  Measurement(const RowsView& queries, const RowsView& keys, const PositionFrame& frame, const LineFit& lines,
               const PooledSettings& settings, const JackknifeGroups& groups, NumpyGenerator& generator)
       : queries_(queries),
         keys_(keys),
@@ -69,7 +69,7 @@ class Measurement {
         settings_(settings),
         groups_(groups),
         generator_(generator),
-        captured_([&queries](std::size_t row, std::span<double> out) { widen(queries.row(row), out); }),
+        captured_([queries](std::size_t row, std::span<double> out) { widen(queries.row(row), out); }),
         lines_(settings.method, lines, frame,
                groups.count > 0 ? split_rows(queries.size(), groups.of_query, groups.count) : GroupedRows(),
                queries.position, captured_),
@@ -78,7 +78,7 @@ class Measurement {
         overall_(settings.weighting),
         without_(groups.count, CellMean(settings.weighting)) {}
 
-  HeadPlasticity run() {
+  MeasuredPlasticity run() {
     for (const auto& [bucket, rows] : rows_by_bucket(queries_.bucket)) {
       if (bucket > 0 && rows.size() >= fewest_queries(settings_.method)) add_query_bucket(bucket, rows);
     }
@@ -134,8 +134,8 @@ class Measurement {
     return mean;
   }
 
-  const HeadRows& queries_;
-  const HeadRows& keys_;
+  RowsView queries_;
+  RowsView keys_;
   const PositionFrame& frame_;
   const PooledSettings& settings_;
   const JackknifeGroups& groups_;
@@ -146,16 +146,16 @@ class Measurement {
   PairSampler sampler_;
   Matrix differences_;  // of the cell that is being measured
 
-  HeadPlasticity head_;
+  MeasuredPlasticity head_;
   CellMean overall_;
   std::vector<CellMean> without_;
 };
 
 }  // namespace
 
-HeadPlasticity measure_plasticity(const HeadRows& queries, const HeadRows& keys, const PositionFrame& frame,
-                                  const LineFit& lines, const PooledSettings& settings, const JackknifeGroups& groups,
-                                  NumpyGenerator generator) {
+MeasuredPlasticity measure_plasticity(const RowsView& queries, const RowsView& keys, const PositionFrame& frame,
+                                      const LineFit& lines, const PooledSettings& settings,
+                                      const JackknifeGroups& groups, NumpyGenerator generator) {
   return Measurement(queries, keys, frame, lines, settings, groups, generator).run();
 }
 

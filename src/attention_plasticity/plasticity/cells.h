@@ -4,22 +4,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "attention_plasticity/base/head_rows.h"
+#include "attention_plasticity/analysis_options.h"
+#include "attention_plasticity/head_result.h"
 #include "attention_plasticity/plasticity/jackknife_groups.h"
-#include "attention_plasticity/plasticity/options.h"
 #include "attention_plasticity/plasticity/position_frame.h"
 #include "attention_plasticity/random/numpy_generator.h"
 #include "attention_plasticity/stats/line_fit.h"
 
 namespace attention_plasticity {
-
-/// The queries of one bucket and the keys of an earlier one.
-struct Cell {
-  std::int64_t query_bucket;
-  std::int64_t key_bucket;
-  double plasticity;    ///< mean over the pairs; NaN when there is none
-  std::size_t n_pairs;  ///< pairs in that mean
-};
 
 /// All cells of one query bucket together: the head's plasticity at one time.
 struct PooledTime {
@@ -30,10 +22,8 @@ struct PooledTime {
   std::size_t n_queries;
 };
 
-/// Pooled plasticity of a head.
-struct HeadPlasticity {
-  double overall;                     ///< weighted mean of the cells; NaN when all are empty
-  std::vector<Cell> cells;            ///< by (query bucket, key bucket)
+/// Pooled plasticity of a head, with what the rest of the analysis needs of it.
+struct MeasuredPlasticity : PooledPlasticity {
   std::vector<PooledTime> times;      ///< by query bucket
   std::vector<double> without_group;  ///< `overall` without each jackknife group; NaN where nothing is left
 };
@@ -55,8 +45,8 @@ struct PooledSettings {
 /// the one `generator`. Query bucket 0 and buckets with too few queries for the method have no cells. `frame` is the
 /// space of the models, and `lines` are the lines of all queries on position in that space. Without group g, the models
 /// come from the other queries and the means run over the pairs of other examples.
-HeadPlasticity measure_plasticity(const HeadRows& queries, const HeadRows& keys, const PositionFrame& frame,
-                                  const LineFit& lines, const PooledSettings& settings, const JackknifeGroups& groups,
-                                  NumpyGenerator generator);
+MeasuredPlasticity measure_plasticity(const RowsView& queries, const RowsView& keys, const PositionFrame& frame,
+                                      const LineFit& lines, const PooledSettings& settings,
+                                      const JackknifeGroups& groups, NumpyGenerator generator);
 
 }  // namespace attention_plasticity

@@ -34,8 +34,8 @@ LineFit lines_of(const HeadRows& queries, std::span<const std::size_t> rows) {
 LineFit lines_of(const HeadRows& queries) { return lines_of(queries, split_rows(queries.size(), {}, 0)[0]); }
 
 // In the space of the captured vectors.
-HeadPlasticity measure(const HeadRows& queries, const HeadRows& keys, const PooledSettings& settings,
-                       const JackknifeGroups& groups = {}) {
+MeasuredPlasticity measure(const HeadRows& queries, const HeadRows& keys, const PooledSettings& settings,
+                           const JackknifeGroups& groups = {}) {
   return measure_plasticity(queries, keys, PositionFrame(queries.width), lines_of(queries), settings, groups,
                             NumpyGenerator(seed));
 }
@@ -54,7 +54,7 @@ const HeadRows some_queries = rows_in_buckets({0, 1, 1, 1, 4, 4, 4, 4, 4, 5}, {0
 const HeadRows some_keys = rows_in_buckets({0, 0, 0, 1, 1, 1, 1, 3}, {1, 2, 5, 10, 12, 13, 17, 30});
 
 TEST(Cells, AverageOverPairsTimesAndHead) {
-  const HeadPlasticity head = measure(some_queries, some_keys, {.method = Method::full});
+  const MeasuredPlasticity head = measure(some_queries, some_keys, {.method = Method::full});
   ASSERT_EQ(head.cells.size(), 4U);
   EXPECT_EQ(head.cells[0].n_pairs, 3U);
   EXPECT_EQ(head.cells[2].query_bucket, 4);
@@ -79,7 +79,7 @@ TEST(Cells, AverageOverPairsTimesAndHead) {
 }
 
 TEST(Cells, OfSingleQueryCountForDiagonalOnly) {
-  const HeadPlasticity head = measure(some_queries, some_keys, {.method = Method::diagonal});
+  const MeasuredPlasticity head = measure(some_queries, some_keys, {.method = Method::diagonal});
   ASSERT_EQ(head.times.size(), 3U);
   EXPECT_EQ(head.times[2].n_queries, 1U);
 }
@@ -87,7 +87,7 @@ TEST(Cells, OfSingleQueryCountForDiagonalOnly) {
 TEST(Cells, ReachAsFarAsTheWindow) {
   HeadRows queries = some_queries;
   queries.window = 20;
-  const HeadPlasticity head = measure(queries, some_keys, {.method = Method::full});
+  const MeasuredPlasticity head = measure(queries, some_keys, {.method = Method::full});
   ASSERT_EQ(head.cells.size(), 2U);
   EXPECT_EQ(head.cells[0].key_bucket, 0);  // of query bucket 1
   EXPECT_EQ(head.cells[1].key_bucket, 3);  // of query bucket 4
@@ -95,7 +95,7 @@ TEST(Cells, ReachAsFarAsTheWindow) {
 
 TEST(Cells, WithoutPairsGiveNoValue) {
   const HeadRows keys = rows_in_buckets({0}, {2});
-  const HeadPlasticity head = measure(some_queries, keys, {});
+  const MeasuredPlasticity head = measure(some_queries, keys, {});
   EXPECT_EQ(head.cells.size(), 2U);
   EXPECT_TRUE(std::isnan(head.overall));
   EXPECT_TRUE(std::isnan(head.times.at(0).plasticity));
@@ -151,7 +151,7 @@ TEST_P(CellsOf, HeadAreThoseOfTheDefinitionWithoutAnyGroup) {
   JackknifeGroups groups{3, {}, {}};
   for (const std::uint64_t example : queries.example) groups.of_query.push_back(example % 3);
   for (const std::uint64_t example : keys.example) groups.of_key.push_back(example % 3);
-  const HeadPlasticity head = measure(queries, keys, settings, groups);
+  const MeasuredPlasticity head = measure(queries, keys, settings, groups);
   EXPECT_NEAR(head.overall, plain_overall(queries, keys, settings, groups, {}), 1e-13);
   ASSERT_EQ(head.without_group.size(), 3U);
   for (std::size_t g = 0; g < 3; ++g) {

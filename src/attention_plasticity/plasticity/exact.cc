@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t block_size = 256;
 
 // The largest number of tokens that a vector is rotated by, in either direction.
-double last_position(const HeadRows& queries, const HeadRows& keys) {
+double last_position(const RowsView& queries, const RowsView& keys) {
   double last = 0;
   for (const double position : queries.position) last = std::max(last, position);
   for (const double position : keys.position) last = std::max(last, position);
@@ -32,7 +32,7 @@ double last_position(const HeadRows& queries, const HeadRows& keys) {
 // Un-rotates queries, and rotates key differences into the frame of un-rotated queries.
 class UnrotatedFrame {
  public:
-  UnrotatedFrame(const ExactSettings& settings, const HeadRows& queries, const HeadRows& keys)
+  UnrotatedFrame(const ExactSettings& settings, const RowsView& queries, const RowsView& keys)
       : settings_(settings),
         queries_(queries),
         keys_(keys),
@@ -79,8 +79,8 @@ class UnrotatedFrame {
   }
 
   const ExactSettings& settings_;
-  const HeadRows& queries_;
-  const HeadRows& keys_;
+  RowsView queries_;
+  RowsView keys_;
   RotationTable table_;
   std::vector<double> other_key_;
 };
@@ -102,7 +102,7 @@ int distance_bin(double distance) { return std::ilogb(1.0 + distance); }
 // The triples of each query bucket: their mean, and their means without each jackknife group.
 class QueryBuckets {
  public:
-  QueryBuckets(const HeadRows& queries, std::span<const Triple> triples, std::size_t groups) {
+  QueryBuckets(const RowsView& queries, std::span<const Triple> triples, std::size_t groups) {
     std::map<std::int64_t, std::size_t> place;
     for (const Triple& triple : triples) place.try_emplace(queries.bucket[triple.query]);
     for (auto& [bucket, index] : place) {
@@ -153,7 +153,7 @@ struct TripleMeans {
 class Measurement {
  public:
   // The triples are drawn before the queries of the model-free check.
-  Measurement(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings,
+  Measurement(const RowsView& queries, const RowsView& keys, const ExactSettings& settings,
               const JackknifeGroups& groups, NumpyGenerator& generator)
       : queries_(queries),
         keys_(keys),
@@ -169,11 +169,11 @@ class Measurement {
             queries.width)),
         without_(groups.count) {}
 
-  ExactPlasticity run() {
+  MeasuredExact run() {
     for (std::size_t first = 0; first < triples_.size(); first += block_size) {
       add_block(first, std::min(block_size, triples_.size() - first));
     }
-    ExactPlasticity exact;
+    MeasuredExact exact;
     exact.n_triples = all_.plasticity.count;
     exact.overall = all_.plasticity.value();
     exact.logit_fixed = all_.fixed.value();
@@ -230,8 +230,8 @@ class Measurement {
         {distance_bin(t - keys_.position[triple.first]), distance_bin(t - keys_.position[triple.second])});
   }
 
-  const HeadRows& queries_;
-  const HeadRows& keys_;
+  RowsView queries_;
+  RowsView keys_;
   UnrotatedFrame frame_;
   const JackknifeGroups& groups_;
   GroupedRows by_group_;
@@ -248,10 +248,10 @@ class Measurement {
 
 }  // namespace
 
-ExactPlasticity measure_exact_plasticity(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings,
-                                         const JackknifeGroups& groups, NumpyGenerator generator) {
+MeasuredExact measure_exact_plasticity(const RowsView& queries, const RowsView& keys, const ExactSettings& settings,
+                                       const JackknifeGroups& groups, NumpyGenerator generator) {
   if (queries.size() < 2) {
-    ExactPlasticity nothing;
+    MeasuredExact nothing;
     nothing.without_group.assign(groups.count, std::numeric_limits<double>::quiet_NaN());
     return nothing;
   }

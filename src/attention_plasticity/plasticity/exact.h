@@ -5,23 +5,13 @@
 #include <limits>
 #include <vector>
 
-#include "attention_plasticity/base/head_rows.h"
+#include "attention_plasticity/analysis_options.h"
+#include "attention_plasticity/head_result.h"
 #include "attention_plasticity/plasticity/jackknife_groups.h"
-#include "attention_plasticity/plasticity/options.h"
 #include "attention_plasticity/random/numpy_generator.h"
-#include "attention_plasticity/rotary/rotation.h"
+#include "attention_plasticity/rotation.h"
 
 namespace attention_plasticity {
-
-/// The triples of one pair of distance bins. The bin of a distance is floor(log2(1 + distance in tokens)).
-struct DistanceBin {
-  int near_bin;       ///< bin of the nearer key
-  int far_bin;        ///< bin of the farther key
-  double plasticity;  ///< means over the triples, as in ExactPlasticity
-  double logit_fixed;
-  double logit_spread;
-  std::size_t n_triples;
-};
 
 /// The triples whose query lies in one bucket.
 struct ExactTime {
@@ -31,17 +21,10 @@ struct ExactTime {
   std::size_t n_triples;  ///< >= 1
 };
 
-/// Position-exact plasticity of a head. A figure that does not exist is NaN.
-struct ExactPlasticity {
-  double overall = std::numeric_limits<double>::quiet_NaN();    ///< mean over the triples
-  double empirical = std::numeric_limits<double>::quiet_NaN();  ///< the same, counted over queries instead of modelled
-  double logit_fixed =
-      std::numeric_limits<double>::quiet_NaN();  ///< mean |m|/√d: the part of the logit difference that is fixed
-  double logit_spread = std::numeric_limits<double>::quiet_NaN();  ///< mean √v/√d: the part that varies with the query
-  std::size_t n_triples = 0;
-  std::vector<DistanceBin> distances;  ///< by (near_bin, far_bin)
-  std::vector<ExactTime> times;        ///< by query bucket, those with triples
-  std::vector<double> without_group;   ///< `overall` without each jackknife group; NaN where nothing is left
+/// Position-exact plasticity of a head, with what the rest of the analysis needs of it.
+struct MeasuredExact : ExactPlasticity {
+  std::vector<ExactTime> times;       ///< by query bucket, those with triples
+  std::vector<double> without_group;  ///< `overall` without each jackknife group; NaN where nothing is left
 };
 
 /// How position-exact plasticity is measured.
@@ -60,7 +43,7 @@ struct ExactSettings {
 /// Queries captured before rotation are q̃ already, and their keys are rotated to their positions. With fewer than two
 /// queries nothing is measured. Without group g, mu and Sigma come from the other queries and the means run over their
 /// triples.
-ExactPlasticity measure_exact_plasticity(const HeadRows& queries, const HeadRows& keys, const ExactSettings& settings,
-                                         const JackknifeGroups& groups, NumpyGenerator generator);
+MeasuredExact measure_exact_plasticity(const RowsView& queries, const RowsView& keys, const ExactSettings& settings,
+                                       const JackknifeGroups& groups, NumpyGenerator generator);
 
 }  // namespace attention_plasticity

@@ -51,7 +51,7 @@ std::vector<std::size_t> groups_of(const HeadRows& rows) {
   return group;
 }
 
-ExactPlasticity measure(const HeadRows& queries, const HeadRows& keys, const ExactSettings& how) {
+MeasuredExact measure(const HeadRows& queries, const HeadRows& keys, const ExactSettings& how) {
   return measure_exact_plasticity(queries, keys, how, {}, NumpyGenerator(5));
 }
 
@@ -135,7 +135,7 @@ TEST(ExactPlasticity, OfAQueryBucketIsTheMeanOfItsTriples) {
   const HeadRows keys = some_keys();
   const ExactSettings how = settings(some_rotation, 600);
   const auto group = groups_of(queries);
-  const ExactPlasticity exact = measure_exact_plasticity(queries, keys, how, {5, group, {}}, NumpyGenerator(5));
+  const MeasuredExact exact = measure_exact_plasticity(queries, keys, how, {5, group, {}}, NumpyGenerator(5));
   const Plain plain(queries, keys, how);
   ASSERT_EQ(exact.times.size(), 4U);
   for (std::size_t b = 0; b < exact.times.size(); ++b) {
@@ -159,7 +159,7 @@ TEST(ExactPlasticity, OfAQueryBucketHasNoErrorWhenAGroupLeavesNoTriple) {
   HeadRows queries = some_queries();
   const auto group = groups_of(queries);
   for (std::size_t i = 0; i < queries.size(); ++i) queries.bucket[i] = group[i] == 2 ? 9 : queries.bucket[i];
-  const ExactPlasticity exact =
+  const MeasuredExact exact =
       measure_exact_plasticity(queries, some_keys(), settings(some_rotation, 600), {5, group, {}}, NumpyGenerator(5));
   ASSERT_EQ(exact.times.size(), 5U);
   for (const ExactTime& time : exact.times) EXPECT_EQ(std::isnan(time.error), time.query_bucket == 9);
@@ -170,7 +170,7 @@ TEST(ExactPlasticity, FollowsTheDefinition) {
   const HeadRows keys = some_keys();
   const ExactSettings how = settings(some_rotation, 600);
   const std::vector<std::size_t> group = groups_of(queries);
-  const ExactPlasticity exact = measure_exact_plasticity(queries, keys, how, {5, group, {}}, NumpyGenerator(5));
+  const MeasuredExact exact = measure_exact_plasticity(queries, keys, how, {5, group, {}}, NumpyGenerator(5));
   const Plain plain(queries, keys, how);
   const auto all = [](std::size_t) { return true; };
   EXPECT_NEAR(exact.overall, plain.overall(all), 1e-13);
@@ -195,7 +195,7 @@ TEST(ExactPlasticity, SortsTriplesByTheDistanceOfBothKeys) {
   const HeadRows queries = some_queries();
   const HeadRows keys = some_keys();
   const ExactSettings how = settings(some_rotation);
-  const ExactPlasticity exact = measure(queries, keys, how);
+  const MeasuredExact exact = measure(queries, keys, how);
   std::map<std::pair<int, int>, std::size_t> count;
   for (const Triple& triple : Plain(queries, keys, how).triples) {
     const auto bin = [&](std::size_t key) {
@@ -238,7 +238,7 @@ RC_GTEST_PROP(ExactPlasticity, IsUnchangedWhenAnExampleMovesAlong, (std::uint16_
 
 TEST(ExactPlasticity, IsZeroWhenTheQueryIsFixedInTheUnrotatedFrame) {
   const HeadRows queries = rotated_rows(5, some_mean, 0, some_rotation, 1);
-  const ExactPlasticity exact = measure(queries, some_keys(), settings(some_rotation));
+  const MeasuredExact exact = measure(queries, some_keys(), settings(some_rotation));
   EXPECT_LT(exact.overall, 1e-12);
   EXPECT_LT(exact.empirical, 1e-12);
   EXPECT_LT(exact.logit_spread, 1e-6);
@@ -265,7 +265,7 @@ TEST(ExactPlasticity, OfGaussianQueriesIsWhatCountingFinds) {
   const HeadRows keys = rotated_rows(80, no_mean, 1, some_rotation, 12);
   ExactSettings how = settings(some_rotation, 2000);
   how.empirical_queries = 900;
-  const ExactPlasticity exact = measure(queries, keys, how);
+  const MeasuredExact exact = measure(queries, keys, how);
   EXPECT_NEAR(exact.empirical, exact.overall, 0.005);
   EXPECT_LT(exact.overall, 0.95);
 }
@@ -299,9 +299,9 @@ TEST_P(Captured, BeforeRotationGivesTheSameAsAfter) {
     return rows;
   };
   ExactSettings how = settings(rotation);
-  const ExactPlasticity post = measure(embed(queries), embed(keys), how);
+  const MeasuredExact post = measure(embed(queries), embed(keys), how);
   how.vectors = Vectors::pre;
-  const ExactPlasticity pre = measure(queries, keys, how);
+  const MeasuredExact pre = measure(queries, keys, how);
   EXPECT_NEAR(pre.overall, post.overall, 1e-6);
   EXPECT_NEAR(pre.logit_fixed, post.logit_fixed, 1e-6);
   EXPECT_NEAR(pre.logit_spread, post.logit_spread, 1e-6);
@@ -314,7 +314,7 @@ TEST(ExactPlasticity, CountsATieAsHalf) {
   HeadRows queries{1, {0, 0}, {3, 3}, {5, 6}, {1.F, 2.F}, {}};
   HeadRows keys{1, {0, 0}, {3, 3}, {1, 2}, {4.F, 4.F}, {}};
   const Rotation none;
-  const ExactPlasticity exact = measure(queries, keys, settings(none, 10));
+  const MeasuredExact exact = measure(queries, keys, settings(none, 10));
   EXPECT_EQ(exact.overall, 1);
   EXPECT_EQ(exact.empirical, 2);  // 4 · ½ · ½ · M/(M − 1) with M = 2
   keys.vectors[1] = 3.F;
@@ -334,7 +334,7 @@ TEST(ExactPlasticity, IsEmptyWhereItDoesNotExist) {
   EXPECT_FALSE(std::isnan(measure(queries, keys, how).overall));
 
   for (double& position : keys.position) position += 1000;
-  const ExactPlasticity unseen = measure(queries, keys, settings(some_rotation));
+  const MeasuredExact unseen = measure(queries, keys, settings(some_rotation));
   EXPECT_TRUE(std::isnan(unseen.overall));
   EXPECT_TRUE(std::isnan(unseen.empirical));
   EXPECT_TRUE(std::isnan(unseen.logit_fixed));
@@ -343,7 +343,7 @@ TEST(ExactPlasticity, IsEmptyWhereItDoesNotExist) {
 
   const HeadRows one{1, {0}, {3}, {5}, {1.F}, {}};
   const HeadRows two{1, {0, 0}, {3, 3}, {1, 2}, {4.F, 5.F}, {}};
-  const ExactPlasticity lonely =
+  const MeasuredExact lonely =
       measure_exact_plasticity(one, two, settings(Rotation{}), {3, {0}, {}}, NumpyGenerator(5));
   EXPECT_TRUE(std::isnan(lonely.overall));
   EXPECT_EQ(lonely.n_triples, 0U);
@@ -355,7 +355,7 @@ TEST(ExactPlasticity, HasNoValueWithoutAGroupThatLeavesTooFewQueries) {
   const HeadRows keys{1, {0, 0, 0, 0}, {3, 3, 4, 4}, {1, 2, 1, 2}, {4.F, 5.F, 6.F, 8.F}, {}};
   const std::vector<std::size_t> group{0, 0, 1};
   const Rotation none;
-  const ExactPlasticity exact =
+  const MeasuredExact exact =
       measure_exact_plasticity(queries, keys, settings(none), {2, group, {}}, NumpyGenerator(5));
   EXPECT_TRUE(std::isnan(exact.without_group[0]));
   EXPECT_FALSE(std::isnan(exact.without_group[1]));
@@ -365,7 +365,7 @@ TEST(ExactPlasticity, HasNoValueWithoutAGroupThatLeavesTooFewQueries) {
 TEST(ExactPlasticity, HasAnErrorThatCoversTheMean) {
   constexpr int dumps = 100;
   constexpr std::size_t examples = 20;
-  std::vector<ExactPlasticity> measured;
+  std::vector<MeasuredExact> measured;
   double mean = 0;
   for (std::uint64_t dump = 0; dump < dumps; ++dump) {
     NumpyGenerator generator(1000 + dump);
@@ -384,7 +384,7 @@ TEST(ExactPlasticity, HasAnErrorThatCoversTheMean) {
     mean += measured.back().overall / dumps;
   }
   int covered = 0;
-  for (const ExactPlasticity& exact : measured) {
+  for (const MeasuredExact& exact : measured) {
     covered += std::abs(exact.overall - mean) <= 1.96 * jackknife_error(exact.without_group) ? 1 : 0;
   }
   EXPECT_GE(covered, 90);

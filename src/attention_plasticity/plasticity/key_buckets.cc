@@ -5,7 +5,7 @@
 
 namespace attention_plasticity {
 
-KeyBuckets group_by_bucket(const HeadRows& keys) {
+KeyBuckets group_by_bucket(const RowsView& keys) {
   KeyBuckets buckets;
   // Consecutive rows are mostly of one bucket, which is then not looked up again.
   KeyBucket* of_last = nullptr;

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "attention_plasticity/base/head_rows.h"
-#include "attention_plasticity/plasticity/options.h"
+#include "attention_plasticity/analysis_options.h"
+#include "attention_plasticity/rows.h"
 
 namespace attention_plasticity {
 
@@ -19,7 +19,7 @@ struct KeyBucket {
 /// The keys of a head by bucket.
 using KeyBuckets = std::map<std::int64_t, KeyBucket>;
 
-KeyBuckets group_by_bucket(const HeadRows& keys);
+KeyBuckets group_by_bucket(const RowsView& keys);
 
 /// The key buckets that the queries of `query_bucket` see, ascending: all earlier buckets, or with a sliding window
 /// those within it. A window in tokens contains the bucket just before, and every bucket whose last key lies after

@@ -1,6 +1,7 @@
 #include "attention_plasticity/plasticity/key_buckets.h"
 
 #include <gtest/gtest.h>
+#include "attention_plasticity/base/head_rows.h"
 
 namespace attention_plasticity {
 namespace {

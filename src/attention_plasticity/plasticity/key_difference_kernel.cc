@@ -59,7 +59,7 @@ HWY_EXPORT(subtract_rows);
 
 }  // namespace
 
-void write_differences(const HeadRows& keys, std::span<const KeyPair> pairs, Matrix& differences) {
+void write_differences(const RowsView& keys, std::span<const KeyPair> pairs, Matrix& differences) {
   HWY_DYNAMIC_DISPATCH(subtract_rows)(keys.vectors.data(), keys.width, pairs, differences.data());
 }
 

@@ -2,13 +2,13 @@
 
 #include <span>
 
-#include "attention_plasticity/base/head_rows.h"
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/plasticity/key_pairs.h"
+#include "attention_plasticity/rows.h"
 
 namespace attention_plasticity {
 
 /// Writes w = k1 - k2 of each pair into `differences`, pairs × components.
-void write_differences(const HeadRows& keys, std::span<const KeyPair> pairs, Matrix& differences);
+void write_differences(const RowsView& keys, std::span<const KeyPair> pairs, Matrix& differences);
 
 }  // namespace attention_plasticity

@@ -15,7 +15,7 @@
 #include <sstream>
 #include <string>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 

@@ -6,7 +6,7 @@
 
 namespace attention_plasticity {
 
-BucketPairSampler::BucketPairSampler(const HeadRows& keys, const KeyBuckets& buckets) {
+BucketPairSampler::BucketPairSampler(const RowsView& keys, const KeyBuckets& buckets) {
   for (const auto& [bucket, of_bucket] : buckets) {
     std::vector<std::vector<std::size_t>> by_example;
     std::unordered_map<std::uint64_t, std::size_t> place;
@@ -67,7 +67,7 @@ std::vector<KeyPair> BucketPairSampler::draw(std::int64_t bucket, std::size_t mo
   return pairs;
 }
 
-LocalPairSampler::LocalPairSampler(const HeadRows& queries, const HeadRows& keys, const KeyBuckets& buckets,
+LocalPairSampler::LocalPairSampler(const RowsView& queries, const RowsView& keys, const KeyBuckets& buckets,
                                    double max_relative_distance)
     : keys_(keys) {
   for (std::size_t i = 0; i < keys.size(); ++i) {

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "attention_plasticity/base/head_rows.h"
 #include "attention_plasticity/plasticity/key_buckets.h"
 #include "attention_plasticity/random/numpy_generator.h"
+#include "attention_plasticity/rows.h"
 
 namespace attention_plasticity {
 
@@ -22,7 +22,7 @@ struct KeyPair {
 /// Pairs of keys of one bucket and one example, every unordered pair equally likely, with replacement.
 class BucketPairSampler {
  public:
-  BucketPairSampler(const HeadRows& keys, const KeyBuckets& buckets);
+  BucketPairSampler(const RowsView& keys, const KeyBuckets& buckets);
 
   /// min(most, number of pairs in the bucket) pairs; none when no example has two keys there.
   std::vector<KeyPair> draw(std::int64_t bucket, std::size_t most, NumpyGenerator& generator) const;
@@ -54,7 +54,7 @@ class BucketPairSampler {
 /// example's largest captured position.
 class LocalPairSampler {
  public:
-  LocalPairSampler(const HeadRows& queries, const HeadRows& keys, const KeyBuckets& buckets,
+  LocalPairSampler(const RowsView& queries, const RowsView& keys, const KeyBuckets& buckets,
                    double max_relative_distance);
 
   /// `count` pairs; none when no key of the bucket has a neighbour.
@@ -67,7 +67,7 @@ class LocalPairSampler {
   };
   std::vector<std::size_t> neighbours(std::size_t anchor) const;
 
-  const HeadRows& keys_;
+  RowsView keys_;
   std::unordered_map<std::uint64_t, Example> examples_;
   std::map<std::int64_t, std::vector<std::size_t>> anchors_;  // keys with a neighbour, in row order
 };

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "attention_plasticity/analysis_options.h"
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
-#include "attention_plasticity/plasticity/options.h"
 #include "attention_plasticity/plasticity/position_frame.h"
 #include "attention_plasticity/stats/line_fit.h"
 

@@ -23,7 +23,7 @@ struct ExampleKeys {
 // Which keys each query sees.
 class Sight {
  public:
-  Sight(const HeadRows& queries, const HeadRows& keys, WindowUnit unit) : queries_(queries), keys_(keys) {
+  Sight(const RowsView& queries, const RowsView& keys, WindowUnit unit) : queries_(queries), keys_(keys) {
     if (queries.window && unit == WindowUnit::tokens) window_ = *queries.window;
     if (queries.window && unit == WindowUnit::buckets) {
       buckets_back_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(*queries.window));
@@ -87,8 +87,8 @@ class Sight {
     return std::ranges::any_of(example.rows, [&](std::size_t key) { return sees(query, key) && ++count == 2; });
   }
 
-  const HeadRows& queries_;
-  const HeadRows& keys_;
+  RowsView queries_;
+  RowsView keys_;
   double window_ = std::numeric_limits<double>::infinity();
   std::optional<std::int64_t> buckets_back_;
   std::unordered_map<std::uint64_t, ExampleKeys> examples_;
@@ -146,7 +146,7 @@ class NearKeys {
 
 }  // namespace
 
-std::vector<Triple> draw_triples(const HeadRows& queries, const HeadRows& keys, WindowUnit window_unit,
+std::vector<Triple> draw_triples(const RowsView& queries, const RowsView& keys, WindowUnit window_unit,
                                  std::size_t count, NumpyGenerator& generator) {
   const Sight sight(queries, keys, window_unit);
   const std::vector<std::size_t> usable = sight.usable();

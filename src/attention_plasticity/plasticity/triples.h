@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "attention_plasticity/base/head_rows.h"
-#include "attention_plasticity/plasticity/options.h"
+#include "attention_plasticity/analysis_options.h"
 #include "attention_plasticity/random/numpy_generator.h"
+#include "attention_plasticity/rows.h"
 
 namespace attention_plasticity {
 
@@ -21,7 +21,7 @@ struct Triple {
 ///
 /// A query sees the keys of its example that are not after it. With a window of W tokens they must be less than W
 /// tokens away; with a window of W buckets they must be in its own bucket or the max(1, floor(W)) buckets before.
-std::vector<Triple> draw_triples(const HeadRows& queries, const HeadRows& keys, WindowUnit window_unit,
+std::vector<Triple> draw_triples(const RowsView& queries, const RowsView& keys, WindowUnit window_unit,
                                  std::size_t count, NumpyGenerator& generator);
 
 }  // namespace attention_plasticity

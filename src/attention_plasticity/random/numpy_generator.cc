@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "attention_plasticity/base/error.h"
-#include "attention_plasticity/base/version.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/report/head_cells.h"
 #include "attention_plasticity/report/packed_blocks.h"
@@ -14,6 +13,7 @@
 #include "attention_plasticity/report/page_template.h"
 #include "attention_plasticity/results/result_files.h"
 #include "attention_plasticity/study/head_labels.h"
+#include "attention_plasticity/version.h"
 
 namespace attention_plasticity {
 namespace {
@@ -162,6 +162,9 @@ Json tables_json(const ResultFiles& files, const HeadMetrics& metrics, PackedBlo
 }  // namespace
 
 Report make_report(const ReportOptions& options) {
+  if (page_template().empty()) {
+    throw Error(ErrorKind::usage, "this build has no page; build with AP_BUILD_REPORT=ON");
+  }
   const ResultFiles files(options.results);
   const HeadMetrics metrics = read_head_metrics(files);
   const ProgramVersion program = program_version();

@@ -9,9 +9,9 @@
 #include <set>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

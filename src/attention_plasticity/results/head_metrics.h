@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/base/head_id.h"
 #include "attention_plasticity/results/csv_table.h"
 #include "attention_plasticity/results/result_files.h"
+#include "attention_plasticity/rows.h"
 
 namespace attention_plasticity {
 

@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {

@@ -7,17 +7,13 @@
 #include <span>
 #include <string_view>
 
+#include "attention_plasticity/tables.h"
+
 // The one schema of what a run writes. Whoever writes, reads, summarises, draws or documents a table asks here which
 // columns there are and what they mean. A new column takes one entry in schema.cc and its value in
 // run/result_tables.cc; a test compares docs/formats.md with the schema.
 
 namespace attention_plasticity {
-
-/// The tables of a run, in the order in which they are written and listed.
-enum class TableId { metrics, buckets, components, time, distance, groups };
-inline constexpr std::size_t table_count = 6;
-
-enum class ColumnType { integer, number };
 
 /// What a column or table needs in order to be written.
 enum class Needs {

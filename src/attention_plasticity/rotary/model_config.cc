@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/rotary/model_family.h"
 #include "attention_plasticity/rotary/rotary_json.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
-#include "attention_plasticity/rotary/model_rotation.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/rotation.h"
 
 namespace attention_plasticity {
 namespace {

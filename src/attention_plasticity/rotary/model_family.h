@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "attention_plasticity/rotary/rotation.h"
+#include "attention_plasticity/rotation.h"
 
 namespace attention_plasticity {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/rotary/model_rotation.h"
+#include "attention_plasticity/rotation.h"
 
 namespace attention_plasticity {
 namespace {

@@ -1,4 +1,4 @@
-#include "attention_plasticity/rotary/model_rotation.h"
+#include "attention_plasticity/rotation.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,11 @@
 #include <array>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/rotary/rotary_json.h"
+#include "attention_plasticity/rotary/rotation_rules.h"
 
 namespace attention_plasticity {
 namespace {
@@ -90,7 +91,7 @@ std::optional<std::size_t> LayerPattern::at(int layer) const {
   return repeats ? std::optional(values[index % values.size()]) : std::nullopt;
 }
 
-ModelRotation::ModelRotation(RotationRules rules) : rules_(std::move(rules)) {}
+ModelRotation::ModelRotation(RotationRules rules) : rules_(std::make_shared<const RotationRules>(std::move(rules))) {}
 
 ModelRotation ModelRotation::none() {
   RotationRules rules;
@@ -128,32 +129,32 @@ std::optional<ModelRotation> ModelRotation::of_model_config(std::string_view jso
 }
 
 bool ModelRotation::depends_on_length() const {
-  return std::ranges::any_of(rules_.list, [](const RotationRule& rule) {
+  return std::ranges::any_of(rules_->list, [](const RotationRule& rule) {
     return rule.parameters.kind == RotaryKind::dynamic || rule.parameters.kind == RotaryKind::longrope;
   });
 }
 
 LayerRotation ModelRotation::layer(int layer, std::size_t width, double largest_position) const {
-  const bool absorbed = rules_.absorbed_dim == width;
-  if (rules_.head_dim && *rules_.head_dim != width && !absorbed) {
+  const bool absorbed = rules_->absorbed_dim == width;
+  if (rules_->head_dim && *rules_->head_dim != width && !absorbed) {
     throw Error(ErrorKind::usage, fmt::format("the vectors have {} components, the model's config says head_dim {}",
-                                              width, *rules_.head_dim));
+                                              width, *rules_->head_dim));
   }
-  const std::optional<std::size_t> rotates = rules_.rotates.at(layer);
-  const std::optional<std::size_t> index = rules_.rule_of.at(layer);
+  const std::optional<std::size_t> rotates = rules_->rotates.at(layer);
+  const std::optional<std::size_t> index = rules_->rule_of.at(layer);
   if (!rotates || !index) {
     throw Error(ErrorKind::usage, fmt::format("the model's config does not list layer {}", layer));
   }
   LayerRotation result;
-  result.rotation.layout = rules_.layout;
-  if (*rotates == 0 || rules_.layers_without.contains(layer)) return result;
-  const RotationRule& rule = rules_.list.at(*index);
+  result.rotation.layout = rules_->layout;
+  if (*rotates == 0 || rules_->layers_without.contains(layer)) return result;
+  const RotationRule& rule = rules_->list.at(*index);
   if (!rule.refusal.empty()) throw Error(ErrorKind::usage, fmt::format("layer {}: {}", layer, rule.refusal));
   if (rule.parameters.kind == RotaryKind::none) return result;
   result.kind = rule.parameters.kind;
   result.theta = rule.parameters.theta;
   const std::size_t first = absorbed ? 0 : rule.first;
-  result.rotation = make_rotation(rule.parameters, rotated_dim(rule, first, width), rules_.layout, largest_position);
+  result.rotation = make_rotation(rule.parameters, rotated_dim(rule, first, width), rules_->layout, largest_position);
   result.rotation.first = first;
   return result;
 }

@@ -1,11 +1,13 @@
-#include "attention_plasticity/rotary/model_rotation.h"
+#include "attention_plasticity/rotation.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/rotary/rotary_parameters.h"
+#include "attention_plasticity/rotary/rotation_rules.h"
 
 namespace attention_plasticity {
 namespace {

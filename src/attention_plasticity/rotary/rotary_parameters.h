@@ -5,20 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/rotary/rotation.h"
+#include "attention_plasticity/rotation.h"
 
 namespace attention_plasticity {
-
-/// How a model's frequencies are computed from its theta.
-enum class RotaryKind {
-  none,      ///< no rotation
-  standard,  ///< theta^(-2i/dim): RoPE (Su et al. 2021), spelled "default"
-  linear,    ///< divided by `factor` (position interpolation, Chen et al. 2023)
-  dynamic,   ///< standard up to the trained length; beyond it, dependent on the length of each sequence
-  yarn,      ///< high ones standard, low ones divided by `factor`, a ramp between (YaRN, Peng et al. 2023)
-  llama3,    ///< the same idea with a ramp over wavelengths (Llama 3.1)
-  longrope,  ///< each divided by its own factor (LongRoPE, Ding et al. 2024)
-};
 
 /// The spelling in configs: "default", "linear", ...; "none" for none.
 std::string_view rotary_kind_name(RotaryKind kind);

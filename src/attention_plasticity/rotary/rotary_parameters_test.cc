@@ -8,7 +8,7 @@
 #include <numbers>
 #include <string>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

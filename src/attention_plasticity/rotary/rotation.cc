@@ -1,4 +1,4 @@
-#include "attention_plasticity/rotary/rotation.h"
+#include "attention_plasticity/rotation.h"
 
 #include <cmath>
 

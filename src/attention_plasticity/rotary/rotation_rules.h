@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attention_plasticity/rotary/rotary_parameters.h"
-#include "attention_plasticity/rotary/rotation.h"
+#include "attention_plasticity/rotation.h"
 
 namespace attention_plasticity {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "attention_plasticity/rotary/rotation.h"
+#include "attention_plasticity/rotation.h"
 
 namespace attention_plasticity {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "attention_plasticity/rotary/rotation.h"
 #include "attention_plasticity/rotary/row_sample.h"
+#include "attention_plasticity/rotation.h"
 
 namespace attention_plasticity {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/head_rows.h"
-#include "attention_plasticity/rotary/rotation.h"
+#include "attention_plasticity/rotation.h"
 
 namespace attention_plasticity {
 

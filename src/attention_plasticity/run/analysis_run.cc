@@ -10,9 +10,9 @@
 #include <numeric>
 
 #include "attention_plasticity/analysis/head_analysis.h"
-#include "attention_plasticity/base/error.h"
-#include "attention_plasticity/base/large_vector.h"
 #include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/memory.h"
 #include "attention_plasticity/run/head_queue.h"
 #include "attention_plasticity/run/rotation_check.h"
 #include "attention_plasticity/stats/mean.h"
@@ -22,11 +22,19 @@ namespace {
 
 using Examples = std::vector<std::uint64_t>;
 
+// An observer need not listen to everything.
+RunObserver with_all_functions(RunObserver observer) {
+  if (!observer.head_ended) observer.head_ended = [](const HeadEvent&) {};
+  if (!observer.note) observer.note = [](const std::string&) {};
+  if (!observer.warning) observer.warning = [](const std::string&) {};
+  return observer;
+}
+
 // One pass over heads: reads, analyses, and keeps what each one gave in its own place.
 class Pass {
  public:
   struct Outcome {
-    std::optional<HeadResult> result;
+    std::optional<MeasuredHead> result;
     std::optional<HeadFailure> failure;
   };
 
@@ -45,7 +53,7 @@ class Pass {
     if (arrive) options.arrive = [&](const HeadTask& task) { return after_arrival(task, arrive); };
     for_each_head(
         tasks_, options, [this](const HeadTask& task) { return load_keys(task); },
-        [this](std::size_t task, const PreparedKeys* keys, const std::exception_ptr& failure) {
+        [this](std::size_t task, const OrientedKeys* keys, const std::exception_ptr& failure) {
           analyse(task, keys, failure);
         },
         stop);
@@ -66,7 +74,7 @@ class Pass {
     return {measured.query_bytes, measured.key_bytes};
   }
 
-  PreparedKeys load_keys(const HeadTask& task) {
+  OrientedKeys load_keys(const HeadTask& task) {
     // A dangling link was captured: reading it tells what is wrong.
     std::error_code unknown;
     if (std::filesystem::symlink_status(task.key_file, unknown).type() == std::filesystem::file_type::not_found) {
@@ -75,7 +83,7 @@ class Pass {
                               task.head.layer),
                   task.key_file.string());
     }
-    return prepare_keys(read(task.key_file, Side::key, {task.head.layer, task.head.k_head}), config_.analysis);
+    return orient_keys(KeptRows(read(task.key_file, Side::key, {task.head.layer, task.head.k_head})), config_.analysis);
   }
 
   HeadRows read(const std::filesystem::path& file, Side side, const HeadKey& head) {
@@ -100,7 +108,7 @@ class Pass {
                                of_keys ? "no key pairs can be formed" : "every query counts as an example of its own"));
   }
 
-  void analyse(std::size_t index, const PreparedKeys* keys, const std::exception_ptr& key_failure) {
+  void analyse(std::size_t index, const OrientedKeys* keys, const std::exception_ptr& key_failure) {
     const HeadTask& task = tasks_[index];
     Outcome outcome;
     const auto fail = [&](const std::string& file, const std::string& message) {
@@ -110,10 +118,11 @@ class Pass {
       if (key_failure) std::rethrow_exception(key_failure);
       HeadRows queries = read(task.query_file, Side::query, {task.head.layer, task.head.q_head});
       std::optional<LayerRotation> layer;
-      if (rotation_ && rotation_->is_known_in(task.head.layer))
+      if (rotation_ && rotation_->is_known_in(task.head.layer)) {
         layer = rotation_->layer(task.head.layer, queries.width);
-      outcome.result = analyze_head(task.head, std::move(queries), *keys, config_.analysis,
-                                    {layer ? &layer->rotation : nullptr, jackknife_examples_});
+      }
+      outcome.result = measure_head(task.head, KeptRows(std::move(queries)), *keys, config_.analysis,
+                                    {layer ? &layer->rotation : nullptr, jackknife_examples_, constant_component()});
     } catch (const Error& error) {
       fail(error.file().empty() ? task.query_file.string() : error.file(), error.what());
     } catch (const std::bad_alloc&) {
@@ -125,8 +134,12 @@ class Pass {
     outcomes_[index] = std::move(outcome);
     ++ended_;
     const Outcome& kept = outcomes_[index];
-    observer_.head_ended({task.head, kept.result ? &*kept.result : nullptr, kept.failure ? &*kept.failure : nullptr,
-                          ended_, tasks_.size()});
+    observer_.head_ended({task.head, kept.result ? &kept.result->result : nullptr,
+                          kept.failure ? &*kept.failure : nullptr, ended_, tasks_.size()});
+  }
+
+  ConstantComponent constant_component() const {
+    return config_.compat == Compat::python ? ConstantComponent::fits : ConstantComponent::has_no_fit;
   }
 
   std::span<const HeadTask> tasks_;
@@ -144,11 +157,7 @@ class Pass {
   bool said_no_query_examples_ = false;
 };
 
-const ExactPlasticity& exact_of(const HeadResult& result) {
-  static const ExactPlasticity nothing;
-  return result.exact ? *result.exact : nothing;
-}
-bool has_exact_value(const HeadResult& result) { return !std::isnan(exact_of(result).overall); }
+bool has_exact_value(const HeadResult& result) { return result.exact && !std::isnan(result.exact->overall); }
 bool has_value(const HeadResult& result) { return !std::isnan(result.plasticity.overall) || has_exact_value(result); }
 
 Examples all_examples(std::span<const HeadResult> results) {
@@ -176,12 +185,12 @@ std::vector<double> mean_over_heads(std::span<const std::vector<double>* const> 
   return model;
 }
 
-ModelWithoutGroup means_over_heads(std::span<const HeadResult> heads) {
+WithoutGroup means_over_heads(const RunResult& run) {
   std::vector<const std::vector<double>*> overall;
   std::vector<const std::vector<double>*> exact;
-  for (const HeadResult& head : heads) {
-    if (!std::isnan(head.plasticity.overall)) overall.push_back(&head.plasticity.without_group);
-    if (has_exact_value(head)) exact.push_back(&exact_of(head).without_group);
+  for (std::size_t i = 0; i < run.results.size(); ++i) {
+    if (!std::isnan(run.results[i].plasticity.overall)) overall.push_back(&run.without_group[i].overall);
+    if (has_exact_value(run.results[i])) exact.push_back(&run.without_group[i].exact);
   }
   return {mean_over_heads(overall), mean_over_heads(exact)};
 }
@@ -196,11 +205,12 @@ bool measure_common_groups(const PreparedRun& prepared, const RunConfig& config,
   if (!config.analysis.standard_errors || !examples_known) return true;
   run.examples = all_examples(run.results);
 
-  std::vector<HeadResult*> others;  // that do not have all examples
+  std::vector<std::size_t> others;  // the results that do not have all examples
   std::vector<HeadTask> again;
-  for (HeadResult& result : run.results) {
+  for (std::size_t i = 0; i < run.results.size(); ++i) {
+    const HeadResult& result = run.results[i];
     if (!has_value(result) || result.examples == run.examples) continue;
-    others.push_back(&result);
+    others.push_back(i);
     again.push_back(*std::ranges::find(prepared.tasks, result.head, &HeadTask::head));
   }
   if (!again.empty()) {
@@ -209,27 +219,22 @@ bool measure_common_groups(const PreparedRun& prepared, const RunConfig& config,
         fmt::format("{} {} captured on other examples than the rest; measuring {} again for the error of the "
                     "model",
                     again.size(), one ? "head was" : "heads were", one ? "it" : "them"));
-    const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
+    const RunObserver silent = with_all_functions({});
     Pass pass(again, prepared.rotation, config, silent, nullptr, run.examples);
     pass.run(workers, stop);
     if (pass.ended() < again.size()) return false;
-    std::vector<HeadResult> measured;
+    std::vector<WithoutGroup> measured;
     for (Pass::Outcome& outcome : pass.outcomes()) {
-      if (outcome.result) measured.push_back(std::move(*outcome.result));
+      if (outcome.result) measured.push_back(std::move(outcome.result->without_group));
     }
     if (measured.size() < others.size()) {
       observer.note("a file could not be read a second time, so the error of the model stays empty");
       run.examples.clear();
       return true;
     }
-    for (std::size_t i = 0; i < others.size(); ++i) {
-      others[i]->plasticity.without_group = std::move(measured[i].plasticity.without_group);
-      std::optional<ExactPlasticity>& exact = others[i]->exact;
-      std::optional<ExactPlasticity>& exact_again = measured[i].exact;
-      if (exact && exact_again) exact->without_group = std::move(exact_again->without_group);
-    }
+    for (std::size_t i = 0; i < others.size(); ++i) run.without_group[others[i]] = std::move(measured[i]);
   }
-  run.model_without_group = means_over_heads(run.results);
+  run.model_without_group = means_over_heads(run);
   return true;
 }
 
@@ -246,22 +251,23 @@ void check_rotation(RotationEvidence& evidence, const PreparedRun& prepared, con
   run.rotation_shares = evidence.shares();
   if (complaint.empty()) return;
   if (config.rotation_check == RotationCheck::error) throw Error(ErrorKind::usage, complaint);
-  if (observer.warning) observer.warning(complaint);
+  observer.warning(complaint);
 }
 
 // Memory that heads hand on to each other serves nobody after the last one.
-struct FreeKeptBlocks {
-  FreeKeptBlocks() = default;
-  FreeKeptBlocks(const FreeKeptBlocks&) = delete;
-  FreeKeptBlocks& operator=(const FreeKeptBlocks&) = delete;
-  ~FreeKeptBlocks() { free_kept_blocks(); }
+struct ReleaseMemory {
+  ReleaseMemory() = default;
+  ReleaseMemory(const ReleaseMemory&) = delete;
+  ReleaseMemory& operator=(const ReleaseMemory&) = delete;
+  ~ReleaseMemory() { release_kept_memory(); }
 };
 
 }  // namespace
 
-RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int workers, const RunObserver& observer,
+RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int workers, const RunObserver& told,
                        const std::stop_token& stop, const HeadArrival& arrive) {
-  const FreeKeptBlocks at_the_end;
+  const ReleaseMemory at_the_end;
+  const RunObserver observer = with_all_functions(told);
   const std::unique_ptr<RotationEvidence> evidence =
       is_rotation_checked(prepared, config) ? configured_evidence(prepared, config) : nullptr;
   Pass pass(prepared.tasks, prepared.rotation, config, observer, evidence.get());
@@ -274,7 +280,10 @@ RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int
   run.interrupted = pass.ended() < prepared.tasks.size();
   run.dropped_rows = pass.dropped_rows();
   for (Pass::Outcome& outcome : pass.outcomes()) {
-    if (outcome.result) run.results.push_back(std::move(*outcome.result));
+    if (outcome.result) {
+      run.results.push_back(std::move(outcome.result->result));
+      run.without_group.push_back(std::move(outcome.result->without_group));
+    }
     if (outcome.failure) run.failures.push_back(std::move(*outcome.failure));
   }
   if (run.interrupted) return run;

@@ -10,50 +10,21 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/analysis/result.h"
+#include "attention_plasticity/analysis/head_analysis.h"
+#include "attention_plasticity/analyze_dump.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/prepared_run.h"
 
 namespace attention_plasticity {
 
-/// A head that could not be analysed; the others are not touched by it.
-struct HeadFailure {
-  HeadId head;
-  std::string file;
-  std::string message;
-};
-
-/// One head ended.
-struct HeadEvent {
-  HeadId head;
-  const HeadResult* result = nullptr;    ///< null when it failed
-  const HeadFailure* failure = nullptr;  ///< null when it did not
-  std::size_t ended = 0;                 ///< heads done or failed so far, this one included
-  std::size_t total = 0;
-};
-
-/// How a run tells what happens. Calls come from the worker threads, one at a time.
-struct RunObserver {
-  std::function<void(const HeadEvent&)> head_ended;
-  std::function<void(const std::string&)> note;     ///< one line for the user
-  std::function<void(const std::string&)> warning;  ///< one line on what may make results wrong
-};
-
-/// Means over all heads with one group of examples left out, for each group; none when they are not known.
-struct ModelWithoutGroup {
-  std::vector<double> overall;  ///< of ap_overall
-  std::vector<double> exact;    ///< of ap_exact
-
-  /// By the name of the measure: ap_overall or ap_exact.
-  const std::vector<double>& of(std::string_view measure) const { return measure == "ap_exact" ? exact : overall; }
-};
-
+/// What a run measured.
 struct RunResult {
-  /// By (layer, q_head). Where the error of the model is known, the `without_group` of every head are those of the
-  /// groups of `examples`, so that group g leaves the same documents out of all heads.
-  std::vector<HeadResult> results;
+  std::vector<HeadResult> results;  ///< by (layer, q_head)
+  /// Of each of `results`. Where the error of the model is known, the groups are those of `examples`, so that group g
+  /// leaves the same documents out of all heads.
+  std::vector<WithoutGroup> without_group;
   std::vector<HeadFailure> failures;  ///< likewise
-  ModelWithoutGroup model_without_group;
+  WithoutGroup model_without_group;   ///< means over all heads; empty when they are not known
   /// Examples of all heads that have a value, ascending. Empty without standard errors, or where a head names none.
   std::vector<std::uint64_t> examples;
   /// What the vectors say about their rotation; none without `rotation_check`, or without a rotation.

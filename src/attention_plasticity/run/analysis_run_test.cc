@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "attention_plasticity/analysis/head_analysis.h"
+#include "attention_plasticity/analyze_head.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/small_dump_testing.h"
@@ -337,9 +338,9 @@ TEST(ModelError, IsTheJackknifeOfTheMeanOverHeadsThatShareTheirExamples) {
   Observed observed;
   const RunResult run = run_of(dump.config(), 2, observed);
   std::vector<std::vector<double>> heads;
-  for (const HeadResult& result : run.results) {
-    ASSERT_EQ(result.plasticity.without_group.size(), 6U);
-    heads.push_back(result.plasticity.without_group);
+  for (const WithoutGroup& head : run.without_group) {
+    ASSERT_EQ(head.overall.size(), 6U);
+    heads.push_back(head.overall);
   }
   expect_near(run.model_without_group.overall, mean_over_heads(heads));
   EXPECT_NEAR(summarize_model("ap_overall", run.results, run.model_without_group.overall).error,
@@ -353,11 +354,11 @@ std::vector<std::vector<double>> measured_over(const SmallDump& dump, const RunR
   std::vector<std::vector<double>> heads;
   for (const HeadResult& result : run.results) {
     const HeadId head = result.head;
-    const PreparedKeys keys =
-        prepare_keys(read_head_file(dump.file(Side::key, head.layer, head.k_head), Side::key).rows, config.analysis);
+    const OrientedKeys keys = orient_keys(
+        KeptRows(read_head_file(dump.file(Side::key, head.layer, head.k_head), Side::key).rows), config.analysis);
     HeadRows queries = read_head_file(dump.file(Side::query, head.layer, head.q_head), Side::query).rows;
-    heads.push_back(
-        analyze_head(head, std::move(queries), keys, config.analysis, {nullptr, examples}).plasticity.without_group);
+    heads.push_back(measure_head(head, KeptRows(std::move(queries)), keys, config.analysis, {nullptr, examples})
+                        .without_group.overall);
   }
   return heads;
 }
@@ -386,7 +387,7 @@ TEST(ModelError, LeavesTheSameDocumentsOutOfHeadsWithDifferentExamples) {
     EXPECT_EQ(observed.ended.size(), 3U);
     // Values without a group are those of the common groups; the error of a head is that of its own examples.
     EXPECT_EQ(run.examples, (Examples{1, 2, 3, 4, 5, 6, 7, 8, 9}));
-    for (std::size_t i = 0; i < heads.size(); ++i) expect_near(run.results[i].plasticity.without_group, heads[i]);
+    for (std::size_t i = 0; i < heads.size(); ++i) expect_near(run.without_group[i].overall, heads[i]);
     const auto own = measured_over(dump, run, config, {1, 2, 3, 4, 5, 6});
     EXPECT_NEAR(run.results[0].plasticity_error, error_of(own[0]), 1e-14);
   }
@@ -403,7 +404,7 @@ TEST(ModelError, DoesNotMindExamplesOfHeadsWithoutAValue) {
   const RunResult run = run_of(dump.config(), 1, observed);
   ASSERT_EQ(run.results.size(), 2U);
   EXPECT_TRUE(std::isnan(run.results[1].plasticity.overall));
-  EXPECT_EQ(run.model_without_group.overall, run.results[0].plasticity.without_group);
+  EXPECT_EQ(run.model_without_group.overall, run.without_group[0].overall);
   EXPECT_TRUE(observed.notes.empty());
 }
 

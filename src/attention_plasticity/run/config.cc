@@ -8,8 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/run/config_fields.h"
 
 namespace attention_plasticity {
@@ -50,7 +50,6 @@ void apply_python_compat(RunConfig& config, const SettingMap& given) {
     }
     config.tables[table.id].clear();
   }
-  config.analysis.constant_component_fits = true;
 }
 
 void check_head_groups(const RunConfig& config, const SettingMap& given) {
@@ -122,6 +121,17 @@ void check_outputs_differ(const RunConfig& config, const SettingMap& given) {
   }
 }
 
+// The text of a value as users write it: a list of indices has no brackets.
+std::optional<std::string> typed_text(const FieldValue& field) {
+  if (field.type != ValueType::indices || !field.text) return field.text;
+  return field.text->substr(1, field.text->size() - 2);
+}
+
+bool is_output(std::string_view field) {
+  return field == "output_dir" ||
+         std::ranges::find(result_tables(), field, &ResultTable::field) != result_tables().end();
+}
+
 }  // namespace
 
 RunConfig resolve_config(std::span<const Setting> settings) {
@@ -135,12 +145,39 @@ RunConfig resolve_config(std::span<const Setting> settings) {
   return config;
 }
 
+RunConfig resolve_config(const DumpSource& source, const RunOptions& options,
+                         const std::optional<std::string>& output_dir) {
+  RunConfig wanted;
+  static_cast<RunOptions&>(wanted) = options;
+  wanted.output_dir = output_dir;
+  if (const auto* folder = std::get_if<DumpFolder>(&source)) {
+    wanted.dataset_local_root = folder->root.string();
+    wanted.model_dir = folder->model_dir;
+  } else {
+    const auto& dataset = std::get<HubDataset>(source);
+    wanted.dataset_name = dataset.name;
+    wanted.dataset_revision = dataset.revision;
+    wanted.model_dir = dataset.model_dir;
+    wanted.download_max_workers = dataset.download_max_workers;
+  }
+  std::vector<Setting> settings;
+  for (const FieldValue& field : resolved_fields(wanted)) {
+    const bool is_required =
+        std::ranges::find(python_requirements, field.name, &Requirement::field) != python_requirements.end();
+    if (wanted.compat == Compat::python && is_required) continue;
+    if (is_output(field.name)) continue;
+    settings.push_back({field.name, typed_text(field), ""});
+  }
+  if (output_dir) settings.push_back({"output_dir", *output_dir, ""});
+  return resolve_config(settings);
+}
+
 void check_selection(const RunConfig& config, int num_layers, int num_q_heads) {
   if (const std::string problem = layers_problem(config, num_layers); !problem.empty()) {
-    throw Error(ErrorKind::usage, "layers: " + problem);
+    throw Error(ErrorKind::usage, "`layers`: " + problem);
   }
   if (const std::string problem = q_heads_problem(config, num_q_heads); !problem.empty()) {
-    throw Error(ErrorKind::usage, "q_heads: " + problem);
+    throw Error(ErrorKind::usage, "`q_heads`: " + problem);
   }
 }
 

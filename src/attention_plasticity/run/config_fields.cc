@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/settings/yaml_settings.h"
 
 namespace attention_plasticity {

@@ -165,7 +165,7 @@ auto all_of(const RunConfig& c) {
                c.dataset_revision, c.dataset_local_root, c.dataset_cache_dir, c.download_max_workers, c.non_finite),
       std::tie(c.compat, a.method, a.sampler, a.weighting, a.sliding_window_unit, a.max_tokens_per_head,
                a.normality_max_dims, a.p_alpha, a.num_pairs_per_bucket, a.max_relative_distance, a.seed,
-               a.standard_errors, a.constant_component_fits),
+               a.standard_errors),
       std::tie(c.output_dir, c.tables, c.max_workers, c.memory_limit),
       std::tie(c.rope, c.rope_config, c.rope_theta, c.rope_dim, c.rope_layout, c.rope_scaling, a.vectors, a.num_triples,
                a.empirical_queries));

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/settings/yaml_settings.h"
 
@@ -47,7 +47,6 @@ TEST(ResolveConfig, GivesTheDefaultsWithoutSettings) {
   EXPECT_EQ(config.tables[TableId::metrics], "head_metrics.csv");
   EXPECT_EQ(config.max_workers, std::nullopt);
   EXPECT_EQ(config.layers, std::nullopt);
-  EXPECT_FALSE(config.analysis.constant_component_fits);
 }
 
 TEST(ResolveConfig, LetsFlagsWinOverTheFileAndTheLastFlagOverTheFirst) {
@@ -236,7 +235,7 @@ TEST(CheckSelection, RefusesInTheSameWordsOnceTheSizesAreKnown) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_STREQ(error.what(), "layers: 29 is out of range; the model has 29 layers, 0 to 28");
+    EXPECT_STREQ(error.what(), "`layers`: 29 is out of range; the model has 29 layers, 0 to 28");
   }
   EXPECT_THROW(check_selection(config, 30, 8), Error);
 }
@@ -306,7 +305,6 @@ TEST(PythonCompat, SetsWhatTheToolkitDoes) {
   EXPECT_EQ(config.analysis.weighting, Weighting::uniform);
   EXPECT_EQ(config.analysis.sliding_window_unit, WindowUnit::buckets);
   EXPECT_FALSE(config.analysis.standard_errors);
-  EXPECT_TRUE(config.analysis.constant_component_fits);
   EXPECT_EQ(config.tables[TableId::time], "");
   EXPECT_EQ(config.tables[TableId::distance], "");
   EXPECT_EQ(config.analysis.num_triples, 0U);

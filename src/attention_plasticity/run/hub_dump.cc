@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {
@@ -35,6 +35,13 @@ std::string other_branches(const RepoRefs& refs, const std::string& revision) {
 }
 
 }  // namespace
+
+std::string described_files(const Snapshot& snapshot, const std::vector<RepoFile>& files) {
+  std::uint64_t bytes = 0;
+  for (const RepoFile& file : files) bytes += file.size;
+  return fmt::format("{} {} of {} at {} (commit {}), {}", files.size(), files.size() == 1 ? "file" : "files",
+                     snapshot.repo(), snapshot.revision(), snapshot.commit().substr(0, 12), size_text(bytes));
+}
 
 HubDump::HubDump(const RunConfig& config, const HubSettings& settings, const std::stop_token& stop)
     : snapshot_(with_cache(settings, config), config.dataset_name, config.dataset_revision, notes_, stop),
@@ -80,7 +87,7 @@ void HubDump::fetch_descriptions(const RunConfig& config, const std::stop_token&
   }
 }
 
-DumpSource HubDump::source() const {
+FoundDump HubDump::source() const {
   return {snapshot_.folder(), layout_, HubOrigin{snapshot_.repo(), snapshot_.revision(), snapshot_.commit()}};
 }
 

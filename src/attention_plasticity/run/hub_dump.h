@@ -4,13 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/hub.h"
 #include "attention_plasticity/hub/downloads.h"
-#include "attention_plasticity/hub/settings.h"
 #include "attention_plasticity/hub/snapshot.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/prepared_run.h"
 
 namespace attention_plasticity {
+
+/// Such as "80 files of org/name at main (commit 0123456789ab), 3.4 GiB".
+std::string described_files(const Snapshot& snapshot, const std::vector<RepoFile>& files);
 
 /// A dump on the Hub. Only the files that a run needs are downloaded.
 class HubDump {
@@ -22,7 +25,7 @@ class HubDump {
 
   const Snapshot& snapshot() const { return snapshot_; }
   /// The input of prepare_run.
-  DumpSource source() const;
+  FoundDump source() const;
   /// Notes of the look-up, for the user; they come before those of prepare_run.
   const std::vector<std::string>& notes() const { return notes_; }
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <unordered_set>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

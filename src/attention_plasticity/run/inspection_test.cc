@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {

@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/run/rotation_inference.h"
 
 namespace attention_plasticity {
@@ -161,7 +161,7 @@ void check_rotation(const PreparedRun& prepared) {
   }
 }
 
-std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout, const DumpSource& source) {
+std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout, const FoundDump& source) {
   if (metadata.model_name) return *metadata.model_name;
   // The folder of a snapshot is named by its commit, which would be meaningless to a reader.
   if (source.hub && layout.folder == source.root) return fmt::format("{}@{}", source.hub->repo, source.hub->revision);
@@ -180,7 +180,7 @@ void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* befo
                        : estimated_bytes(readable_footer(task.key_file), Side::key, config);
 }
 
-PreparedRun prepare_run(const RunConfig& config, const DumpSource& source) {
+PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {
   PreparedRun prepared;
   const fs::path& root = source.root;
   prepared.layout = source.layout;

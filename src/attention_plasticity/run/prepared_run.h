@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/analysis/result.h"
 #include "attention_plasticity/dump/layout.h"
+#include "attention_plasticity/head_result.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/rotation_evidence.h"
 #include "attention_plasticity/run/rotation_source.h"
@@ -43,7 +43,7 @@ struct HubOrigin {
 };
 
 /// Where a run's heads are. `layout` may name files that are still to be downloaded.
-struct DumpSource {
+struct FoundDump {
   std::filesystem::path root;
   DumpLayout layout;
   std::optional<HubOrigin> hub;  ///< none: the dump is on this machine
@@ -70,7 +70,7 @@ struct PreparedRun {
 
 /// Finds out which heads of a dump to analyse. Throws Error(usage) for sizes that do not fit each other or the
 /// selection, and Error(input) when there is no dump or it has none of the selected heads.
-PreparedRun prepare_run(const RunConfig& config, const DumpSource& source);
+PreparedRun prepare_run(const RunConfig& config, const FoundDump& source);
 
 /// The same for the dump on disk that the configuration names.
 PreparedRun prepare_run(const RunConfig& config);

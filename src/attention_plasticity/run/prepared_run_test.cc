@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {
@@ -145,10 +145,10 @@ TEST(PrepareRun, RefusesASelectionOutOfRange) {
   const SmallDump dump(2, 4, 2);
   const Refusal layers = refusal(dump.config({{"--layers", "0-2"}}));
   EXPECT_EQ(layers.kind, ErrorKind::usage);
-  EXPECT_EQ(layers.message, "layers: 2 is out of range; the model has 2 layers, 0 to 1");
+  EXPECT_EQ(layers.message, "`layers`: 2 is out of range; the model has 2 layers, 0 to 1");
   const Refusal heads = refusal(dump.config({{"--q_heads", "4"}}));
   EXPECT_EQ(heads.kind, ErrorKind::usage);
-  EXPECT_EQ(heads.message, "q_heads: 4 is out of range; the model has 4 query heads, 0 to 3");
+  EXPECT_EQ(heads.message, "`q_heads`: 4 is out of range; the model has 4 query heads, 0 to 3");
 }
 
 TEST(PrepareRun, RefusesASelectionWithoutCapturedHeads) {

@@ -174,12 +174,11 @@ TEST(TimeCsv, AddsPositionExactPlasticityWhereItWasMeasured) {
 
 TEST(GroupsCsv, HoldsTheValuesWithoutEachGroup) {
   HeadResult result = exact_result();
-  result.plasticity.without_group = {0.5, nan};
-  result.exact->without_group = {0.25, 0.125};
-  EXPECT_EQ(csv(TableId::groups, {&result, 1}),
-            "layer,q_head,k_head,group,ap_overall,ap_exact\n3,5,1,0,0.5,0.25\n3,5,1,1,,0.125\n");
+  const WithoutGroup without{{0.5, nan}, {0.25, 0.125}};
+  const auto groups = [&] { return table_text(TableId::groups, {&result, 1}, RunConfig(), {&without, 1}); };
+  EXPECT_EQ(groups(), "layer,q_head,k_head,group,ap_overall,ap_exact\n3,5,1,0,0.5,0.25\n3,5,1,1,,0.125\n");
   result.exact.reset();
-  EXPECT_EQ(csv(TableId::groups, {&result, 1}), "layer,q_head,k_head,group,ap_overall\n3,5,1,0,0.5\n3,5,1,1,\n");
+  EXPECT_EQ(groups(), "layer,q_head,k_head,group,ap_overall\n3,5,1,0,0.5\n3,5,1,1,\n");
 }
 
 TEST(PythonCompatCsv, HasExactlyTheColumnsOfTheToolkit) {

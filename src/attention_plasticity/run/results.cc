@@ -44,7 +44,7 @@ std::vector<std::string> write_results(const PreparedRun& prepared, const RunCon
     for (const ResultTable& table : result_tables()) {
       if (!is_written(table, parts)) continue;
       files.push_back(name(config.tables[table.id]));
-      output.stage(files.back(), table_text(table.id, run.results, parts));
+      output.stage(files.back(), table_text(table.id, run.results, parts, run.without_group));
     }
   }
   files.push_back(name(run_json_path(config)));

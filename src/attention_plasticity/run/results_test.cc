@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
@@ -88,7 +88,7 @@ TEST(Results, OfACompleteRunAreTheTablesAndRunJson) {
   const Texts texts = texts_in(dump.output());
   for (const ResultTable& table : result_tables()) {
     if (table.id == TableId::distance) continue;
-    EXPECT_EQ(texts.at(std::string(table.file)), table_text(table.id, run.results, config));
+    EXPECT_EQ(texts.at(std::string(table.file)), table_text(table.id, run.results, config, run.without_group));
   }
   const auto json = nlohmann::json::parse(texts.at("run.json"));
   EXPECT_EQ(json["files"], nlohmann::json(files));

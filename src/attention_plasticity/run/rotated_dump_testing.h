@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "attention_plasticity/rotary/rotation.h"
+#include "attention_plasticity/rotation.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {

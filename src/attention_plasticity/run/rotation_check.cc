@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/rotary/rotary_parameters.h"
 
 namespace attention_plasticity {

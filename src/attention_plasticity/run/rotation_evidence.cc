@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <string_view>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/rotary/rotary_parameters.h"
 
 namespace attention_plasticity {
 namespace {

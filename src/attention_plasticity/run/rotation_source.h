@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attention_plasticity/dump/layout.h"
-#include "attention_plasticity/rotary/model_rotation.h"
+#include "attention_plasticity/rotation.h"
 #include "attention_plasticity/run/config.h"
 
 namespace attention_plasticity {

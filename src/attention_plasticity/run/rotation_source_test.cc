@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/run_json.h"
@@ -167,7 +167,7 @@ TEST_F(ExactRun, HasAModelErrorFromTheMeanOverHeadsWithoutEachGroup) {
   ASSERT_EQ(run.model_without_group.exact.size(), 6U);
   for (std::size_t g = 0; g < 6; ++g) {
     double mean = 0;
-    for (const HeadResult& result : run.results) mean += result.exact->without_group[g] / 4;
+    for (const WithoutGroup& head : run.without_group) mean += head.exact[g] / 4;
     EXPECT_NEAR(run.model_without_group.exact[g], mean, 1e-15);
   }
   EXPECT_NE(run.model_without_group.exact, run.model_without_group.overall);

@@ -6,13 +6,14 @@
 #include <chrono>
 #include <set>
 
-#include "attention_plasticity/base/version.h"
 #include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/json/json.h"
+#include "attention_plasticity/rotary/rotary_parameters.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/rotation_json.h"
 #include "attention_plasticity/run/summary.h"
+#include "attention_plasticity/version.h"
 
 namespace attention_plasticity {
 namespace {
@@ -158,7 +159,7 @@ Json summary_json(const RunResult& run, const RunParts& parts) {
 
 // So that runs of the same documents can be told, and compared pair by pair.
 Json groups_json(const RunResult& run) {
-  const ModelWithoutGroup& model = run.model_without_group;
+  const WithoutGroup& model = run.model_without_group;
   const std::size_t count = std::max(model.overall.size(), model.exact.size());
   if (count == 0) return nullptr;
   std::string ids;

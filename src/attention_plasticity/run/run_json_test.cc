@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/base/version.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/small_dump_testing.h"
+#include "attention_plasticity/version.h"
 
 namespace attention_plasticity {
 namespace {

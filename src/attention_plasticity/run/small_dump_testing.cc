@@ -79,7 +79,8 @@ RunConfig SmallDump::config(Flags flags) const {
 RunObserver Observed::observer() {
   return {[this](const HeadEvent& event) { ended.emplace_back(event.ended, event.total); },
           [this](const std::string& note) { notes.push_back(note); },
-          [this](const std::string& warning) { warnings.push_back(warning); }};
+          [this](const std::string& warning) { warnings.push_back(warning); },
+          {}};
 }
 
 Refusal refusal(const RunConfig& config) {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/head_rows.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/dump/layout.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/prepared_run.h"

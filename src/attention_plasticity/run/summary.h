@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/analysis/result.h"
+#include "attention_plasticity/head_result.h"
 #include "attention_plasticity/results/schema.h"
 
 namespace attention_plasticity {

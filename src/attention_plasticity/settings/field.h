@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/settings/setting.h"
 #include "attention_plasticity/settings/value_kind.h"
 

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 
 std::string Setting::place() const {
+  if (where.empty()) return fmt::format("`{}`", field);
   return is_flag() ? shown_text(where) : fmt::format("{}: {}", where, shown_text(field));
 }
 

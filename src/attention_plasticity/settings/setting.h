@@ -8,14 +8,14 @@
 
 namespace attention_plasticity {
 
-/// One field as the user set it, in a YAML file or by a flag. Its value is still text.
+/// One field as the user set it, in a YAML file, by a flag or in a program. Its value is still text.
 struct Setting {
   std::string field;
   std::optional<std::string> value;  ///< none: null, which unsets the field
-  std::string where;                 ///< "configs/x.yaml:12", or the flag as typed: "--max-workers"
+  std::string where;                 ///< "configs/x.yaml:12", or the flag as typed: "--max-workers"; empty: a program
 
   bool is_flag() const { return where.starts_with("--"); }
-  /// How messages name the setting: "configs/x.yaml:12: max_workers", or the flag as typed.
+  /// How messages name the setting: "configs/x.yaml:12: max_workers", the flag as typed, or "`max_workers`".
   std::string place() const;
 };
 

@@ -10,10 +10,10 @@
 #include <limits>
 #include <optional>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/utf8.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {

@@ -16,9 +16,9 @@
 #include <sstream>
 #include <system_error>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/utf8.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {

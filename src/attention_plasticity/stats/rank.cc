@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 

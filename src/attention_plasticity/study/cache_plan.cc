@@ -7,7 +7,7 @@
 #include <cmath>
 #include <functional>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {
@@ -71,7 +71,7 @@ void refuse_missing(const CachePlan& plan, const std::string& file) {
   }
   if (missing == 0) return;
   throw Error(ErrorKind::input,
-              fmt::format("{} of {} KV heads have query heads without {}: {}{}; analyse all heads, or set `missing: "
+              fmt::format("{} of {} KV heads have query heads without {}: {}{}; analyse all heads, or pass `missing: "
                           "full` to leave these full",
                           missing, plan.heads.size(), plan.column.value_or("a score"), fmt::join(first, ", "),
                           missing > shown ? ", ..." : ""),

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <span>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/study/cache_plan_text.h"
 #include "attention_plasticity/study/published_scores.h"

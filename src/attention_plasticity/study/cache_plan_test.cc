@@ -97,7 +97,7 @@ HeadMetrics partial() {
 TEST(CachePlan, RefusesHeadsWithoutAScoreUnlessTheyMayStayFull) {
   EXPECT_EQ(refusal([] { plan_cache(partial(), model(), keeping(0.5)); }),
             "input: m.csv: 3 of 4 KV heads have query heads without ap_exact: layer 0 kv_head 1, layer 1 kv_head 0, "
-            "layer 1 kv_head 1; analyse all heads, or set `missing: full` to leave these full");
+            "layer 1 kv_head 1; analyse all heads, or pass `missing: full` to leave these full");
   CachePlanOptions options = keeping(0);
   options.keep_missing = true;
   const CachePlan plan = plan_cache(partial(), model(), options);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/results/csv_table.h"
 
 namespace attention_plasticity {

@@ -7,9 +7,9 @@
 #include <limits>
 #include <optional>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/results/csv_table.h"
 

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <set>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/results/schema.h"
 #include "attention_plasticity/stats/quantile.h"
 #include "attention_plasticity/stats/rank.h"

@@ -5,7 +5,7 @@
 
 #include "attention_plasticity/base/head_rows.h"
 #include "attention_plasticity/dump/layout.h"
-#include "attention_plasticity/rotary/rotation.h"
+#include "attention_plasticity/rotation.h"
 #include "attention_plasticity/synth/head_model.h"
 #include "attention_plasticity/synth/options.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "attention_plasticity/base/error.h"
+#include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "attention_plasticity/rotary/rotation.h"
+#include "attention_plasticity/rotation.h"
 
 namespace attention_plasticity {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "attention_plasticity/rotary/rotation.h"
+#include "attention_plasticity/rotation.h"
 #include "attention_plasticity/synth/context.h"
 #include "attention_plasticity/synth/head_model.h"
 #include "attention_plasticity/synth/noise.h"

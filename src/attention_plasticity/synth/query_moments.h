@@ -5,7 +5,7 @@
 
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/random/numpy_generator.h"
-#include "attention_plasticity/rotary/rotation.h"
+#include "attention_plasticity/rotation.h"
 #include "attention_plasticity/synth/context.h"
 #include "attention_plasticity/synth/head_model.h"
 

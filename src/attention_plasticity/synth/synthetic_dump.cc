@@ -5,9 +5,9 @@
 #include <system_error>
 
 #include "attention_plasticity/base/atomic_file.h"
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/dump/head_file_writer.h"
 #include "attention_plasticity/dump/layout.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/synth/dump_json.h"
 #include "attention_plasticity/synth/generated_rows.h"
 

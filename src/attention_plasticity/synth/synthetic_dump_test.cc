@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/base/error.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/layout.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/synth/axes.h"
 #include "attention_plasticity/synth/generated_rows.h"
 

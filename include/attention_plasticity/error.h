@@ -2,6 +2,12 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "attention_plasticity/export.h"
+
+/// @file
+/// The one type of failure.
 
 namespace attention_plasticity {
 
@@ -14,17 +20,20 @@ enum class ErrorKind {
   output,   ///< the output could not be written
 };
 
-/// 2, 3, 4, 5, 6 in the order above.
-int exit_code(ErrorKind kind);
+/// The exit code of the program: 2, 3, 4, 5, 6 in the order of ErrorKind. Throws nothing. Thread-safe.
+AP_API int exit_code(ErrorKind kind);
 
-/// The only type of failure: it ends a head or a run. `what()` is one plain line that says what happened, where in the
-/// file, and what to do. `file()` is the file that it is about; empty if there is none.
-class Error : public std::runtime_error {
+/// A failure that ends a head or a run. `what()` is one plain line that says what happened, where in the file, and what
+/// to do; it names configuration fields between backticks: `rope_theta`, or with a value `rope: none`.
+class AP_API Error : public std::runtime_error {
  public:
+  /// `file` is the file that the failure is about; empty: none.
   Error(ErrorKind kind, const std::string& message, std::string file = {})
       : std::runtime_error(message), kind_(kind), file_(std::move(file)) {}
 
+  /// What went wrong. Thread-safe.
   ErrorKind kind() const { return kind_; }
+  /// The file that the failure is about; empty if there is none. Thread-safe.
   const std::string& file() const { return file_; }
 
  private:

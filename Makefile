@@ -28,11 +28,11 @@ run:
 	@tools/build.sh release
 	@$(program) analyze --config configs/example-smollm2-135m.yaml
 	@echo && echo "Figures and report:"
-	@$(program) plot plasticity --bucket_csv out/smollm2-135m
-	@$(program) plot heatmap --bucket_csv out/smollm2-135m
-	@$(program) plot components --component_csv out/smollm2-135m
-	@$(program) plot distance --distance_csv out/smollm2-135m
-	@$(program) plot heads --metrics out/smollm2-135m
+	@$(program) plot plasticity out/smollm2-135m
+	@$(program) plot heatmap out/smollm2-135m
+	@$(program) plot components out/smollm2-135m
+	@$(program) plot distance out/smollm2-135m
+	@$(program) plot heads out/smollm2-135m
 	@$(program) report out/smollm2-135m --labels examples/smollm2-135m/head_labels.csv
 
 test:

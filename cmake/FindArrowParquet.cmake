@@ -1,6 +1,5 @@
 # Arrow C++ and Parquet as the targets Arrow::arrow and Arrow::parquet, and in ArrowParquet_LIBRARIES the files to
-# ship beside an installed program (empty when the system provides them). ArrowParquet_FOLDER is the wheel that they
-# come from, if any.
+# ship beside an installed program (empty when the system provides them).
 #
 # Installed CMake packages come first. Debian 12 has none; there a pyarrow wheel brings headers and the shared libraries,
 # which need no Python at run time: the one in AP_PYARROW, in .venv, or of the python3 on the path.
@@ -30,7 +29,6 @@ else()
       set_target_properties(Arrow::parquet PROPERTIES IMPORTED_LOCATION ${libparquet}
                             INTERFACE_LINK_LIBRARIES Arrow::arrow)
       set(ArrowParquet_LIBRARIES ${libarrow} ${libparquet})
-      set(ArrowParquet_FOLDER ${pyarrow_dir})
       set(ArrowParquet_SOURCE "pyarrow wheel")
       break()
     endif()

@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
-# Builds a program that takes the libraries from a clone with FetchContent, without the page of the report and with no
-# npm on the path, and runs it: fetch_content_test.sh SOURCE_DIR PYARROW CMAKE
+# Builds a program that takes the libraries from a clone with FetchContent, without the page of the report and with an
+# npm that fails, and runs it: fetch_content_test.sh SOURCE_DIR PYARROW CMAKE
 set -euo pipefail
-source_dir=$1
-pyarrow=$2
+source_dir=$(realpath "$1")
+pyarrow=$(realpath "$2")
 cmake=$3
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 mkdir "$scratch/clone"
 git -C "$source_dir" ls-files -z | (cd "$source_dir" && xargs -0 cp --parents -t "$scratch/clone")
-export PATH=/usr/bin:/bin
-if command -v npm; then echo "fetch_content_test: npm is on the path"; exit 1; fi
+mkdir "$scratch/bin"
+for tool in node npm npx; do
+  printf '#!/bin/sh\necho "%s was called" >&2\nexit 1\n' "$tool" >"$scratch/bin/$tool"
+  chmod +x "$scratch/bin/$tool"
+done
+export PATH=$scratch/bin:/usr/bin:/bin
 "$cmake" -S "$scratch/clone/tests/install/fetch_content" -B "$scratch/build" -G Ninja -DCLONE="$scratch/clone" \
   -DAP_PYARROW="$pyarrow" >"$scratch/configure.log" || { tail -n 40 "$scratch/configure.log"; exit 1; }
 "$cmake" --build "$scratch/build" >"$scratch/build.log" || { tail -n 40 "$scratch/build.log"; exit 1; }

@@ -57,6 +57,15 @@ TEST_F(ProgramReport, WritesOnePageAndNamesItWithItsSize) {
   EXPECT_EQ(page.find("%REPORT_"), std::string::npos);
 }
 
+TEST_F(ProgramReport, TakesTheLeastCountAndCountsOneHead) {
+  std::ofstream(here_ / "head_metrics.csv") << "layer,q_head,k_head,ap_exact\n0,0,0,0.5\n";
+  const Outcome outcome = report({".", "--min_count", "7"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("./report.html: 1 head, ")) << outcome.out;
+  EXPECT_NE(content(here_ / "report.html").find("\"min_count\":7"), std::string::npos);
+  EXPECT_EQ(complaint({".", "--min_count", "few"}, 2), "--min_count: few is not an integer in plain decimal");
+}
+
 TEST_F(ProgramReport, IsWrittenToTheFolderOfTheResultsByDefault) {
   fs::copy(python, here_ / "results");
   EXPECT_EQ(report({"results"}).code, 0);

@@ -11,6 +11,9 @@ echo "check: formatting of ${#sources[@]} files" >&2
 echo "check: API reference" >&2
 tools/reference.sh >/dev/null
 
+echo "check: FetchContent" >&2
+tests/fetch_content_test.sh "$PWD" "$(echo .venv/lib/python3*/site-packages/pyarrow)" cmake
+
 tools/build.sh asan-ubsan
 ctest --preset asan-ubsan --parallel "$jobs"
 

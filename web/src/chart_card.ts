@@ -12,13 +12,15 @@ export type Option = Record<string, unknown>;
 export interface Chart {
   id: string;
   title: string;
+  /** The title with what is chosen in the chart; missing: the title. */
+  heading?(page: Page): string;
   /** Whether the chart can show the chosen head alone. The name of a saved file then names the head. */
   followsHead?: boolean;
   /** What the chart shows, in a line or two. */
   caption(page: Page): string;
   option(page: Page, width: number): Option;
-  /** The series that marks the chosen head; missing when choosing another head changes more than this series. */
-  mark?(page: Page): Option;
+  /** The series that mark the chosen head; missing when choosing another head changes more than these series. */
+  mark?(page: Page): Option | Option[];
   height(page: Page, width: number): number;
   controls?: HTMLElement[];
   /** The head that belongs to a clicked item. */
@@ -35,6 +37,7 @@ export class ChartCard {
   private readonly canvas: HTMLElement;
   private readonly printed: HTMLElement;
   private readonly caption: HTMLElement;
+  private readonly title: HTMLElement;
   private drawn: ECharts | null = null;
   private printing: ECharts | null = null;
   private page: Page | null = null;
@@ -53,9 +56,9 @@ export class ChartCard {
     const saving = ["PNG", "SVG"].map((format) =>
       button(format, () => this.save(format), { class: "quiet", "aria-label": `Save ${chart.title} as ${format}` }),
     );
-    const title = element("h3", {}, chart.title);
+    this.title = element("h3", {}, chart.title);
     const controls = element("div", { class: "chart-controls" }, ...(chart.controls ?? []));
-    const top = element("div", { class: "chart-top" }, title, element("div", { class: "chart-save" }, ...saving));
+    const top = element("div", { class: "chart-top" }, this.title, element("div", { class: "chart-save" }, ...saving));
     this.element = element(
       "figure",
       { class: "card", id: `card-${chart.id}` },
@@ -97,14 +100,15 @@ export class ChartCard {
   markHead(page: Page): boolean {
     if (!this.drawn || !this.chart.mark) return false;
     this.page = page;
-    this.drawn.setOption({ series: [this.chart.mark(page)] });
+    this.drawn.setOption({ series: [this.chart.mark(page)].flat() });
     this.describe(page);
     return true;
   }
 
   private describe(page: Page): void {
     this.caption.textContent = this.chart.caption(page);
-    this.canvas.setAttribute("aria-label", `${this.chart.title}. ${this.caption.textContent}`);
+    this.title.textContent = this.chart.heading?.(page) ?? this.chart.title;
+    this.canvas.setAttribute("aria-label", `${this.title.textContent}. ${this.caption.textContent}`);
   }
 
   private choose(item: { seriesId?: string; data?: unknown }): void {

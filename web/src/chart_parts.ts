@@ -25,8 +25,14 @@ export function axis(look: Look, name: string, more: Option = {}): Option {
   };
 }
 
-/** The scale of colours, below the chart. */
-export function scale(look: Look, colors: string[], range: [number, number], more: Option = {}): Option {
+/** The scale of colours with what they mean, below the chart. A saved image has no other title. */
+export function scale(
+  look: Look,
+  colors: string[],
+  range: [number, number],
+  meaning: string,
+  more: Option = {},
+): Option {
   return {
     type: "continuous",
     min: range[0],
@@ -37,12 +43,51 @@ export function scale(look: Look, colors: string[], range: [number, number], mor
     bottom: 0,
     itemWidth: 10,
     itemHeight: 160,
-    text: [shown(range[1]), shown(range[0])],
+    text: [shown(range[1]), `${meaning}   ${shown(range[0])}`],
     textStyle: { color: look.muted, fontSize: 11 },
     textGap: 8,
     hoverLink: false,
     ...more,
   };
+}
+
+/** A cell with little data: hatched lines on the colour of the page. */
+export function hatched(look: Look, shape: { x: number; y: number; width: number; height: number }): Option {
+  const { x, y, width, height } = shape;
+  const style = { stroke: look.faint, fill: "none", lineWidth: 1 };
+  const step = 6;
+  const lines: Option[] = [];
+  // Lines that rise to the right, cut at the edges of the cell.
+  for (let at = step / 2; at < width + height; at += step) {
+    lines.push({
+      type: "line",
+      style,
+      shape: {
+        x1: x + Math.max(0, at - height),
+        y1: y + Math.min(height, at),
+        x2: x + Math.min(width, at),
+        y2: y + Math.max(0, at - width),
+      },
+    });
+  }
+  return {
+    type: "group",
+    children: [{ type: "rect", shape, style: { ...style, fill: look.surface, lineWidth: 0.75 } }, ...lines],
+  };
+}
+
+/** What a custom series draws with. */
+export interface CellApi {
+  value(dimension: number): number;
+  coord(point: number[]): number[];
+  size(extent: number[]): number[];
+}
+
+/** The rectangle of a cell of two axes of categories, shrunk by a gap. */
+export function cellShape(api: CellApi, gap: number) {
+  const [x, y] = api.coord([api.value(0), api.value(1)]);
+  const [width, height] = api.size([1, 1]);
+  return { x: x - width / 2 + gap, y: y - height / 2 + gap, width: width - 2 * gap, height: height - 2 * gap };
 }
 
 export type Row = [label: string, value: string];

@@ -52,19 +52,42 @@ export function hasColumn(data: Dataset, column: string): boolean {
   return ["layer", "q_head", "k_head"].includes(column) || data.columns.has(column);
 }
 
-/** The ends of the colour scale: fixed by the schema, otherwise the least and the greatest value of these heads. */
+/** The number of samples behind a head's value, and what is counted; NaN when it is not known. */
+export function countOf(data: Dataset, column: string, head: number): { count: number; word: string } {
+  const name = info(data, column)?.counted_by ?? "";
+  const count = name === "" ? NaN : valueOf(data, name, head);
+  return { count, word: data.schema.metrics.find((known) => known.name === name)?.counts ?? "" };
+}
+
+/** Whether a head's value rests on fewer samples than the least count. */
+export function hasLittleData(data: Dataset, column: string, head: number): boolean {
+  return countOf(data, column, head).count < data.minCount;
+}
+
+/** "position-exact" or "pooled", for columns that the schema knows; otherwise empty. */
+export function measureWord(data: Dataset, column: string): string {
+  const known = info(data, column);
+  if (!known || known.counted_by === "") return "";
+  return known.is_exact ? "position-exact" : "pooled";
+}
+
+/** The ends of the colour scale: fixed by the schema, otherwise the least and the greatest value of these heads, except
+ * those with little data. The scale of a single value does not leave the range of possible values. */
 export function rangeOf(data: Dataset, column: string, heads: readonly number[]): [number, number] {
-  const fixed = info(data, column)?.colors;
-  if (fixed) return fixed;
+  const known = info(data, column);
+  if (known?.colors) return known.colors;
   let low = Infinity;
   let high = -Infinity;
   for (const head of heads) {
+    if (hasLittleData(data, column, head)) continue;
     const value = valueOf(data, column, head);
     if (value < low) low = value;
     if (value > high) high = value;
   }
   if (!(low <= high)) return [0, 1];
-  return low === high ? [low - 0.5, high + 0.5] : [low, high];
+  if (low < high) return [low, high];
+  const [least, most] = known?.range ?? [null, null];
+  return [Math.max(low - 0.5, least ?? -Infinity), Math.min(high + 0.5, most ?? Infinity)];
 }
 
 /** Columns to choose from, grouped by topic; labels come after the first topic. */

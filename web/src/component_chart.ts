@@ -5,7 +5,7 @@ import type { Chart, Option } from "./chart_card.ts";
 import { shares } from "./cells.ts";
 import type { Cells, Dataset } from "./data.ts";
 import { mean, median, shown } from "./numbers.ts";
-import { headCount, headName, type Page } from "./page.ts";
+import { headCount, headName, middleOfHeads, type Page } from "./page.ts";
 
 function middleShares(page: Page, cells: Cells): number[] {
   const middle = page.view.middle === "mean" ? mean : median;
@@ -68,14 +68,14 @@ export function componentChart(data: Dataset): Chart | null {
   if (!cells) return null;
   return {
     id: "components",
-    title: "Where position is written",
+    title: "Where position is written, pooled over positions",
     followsHead: true,
     option: (page) => option(page, cells),
     height: (_page, width) => Math.round(Math.min(460, Math.max(300, width * 0.62))),
     caption: (page) => {
       const single = page.view.scope === "head" && page.view.head >= 0;
       const rest = "Share of each component in the queries' linear information about position; shares sum to 1.";
-      if (!single) return `${page.view.middle === "mean" ? "Mean" : "Median"} of ${headCount(page)}. ${rest}`;
+      if (!single) return `${middleOfHeads(page)}. ${rest}`;
       return `Bars: ${headName(data, page.view.head).toLowerCase()}; line: ${page.view.middle} of ${headCount(page)}. ${rest}`;
     },
   };

@@ -1,11 +1,13 @@
-// Plasticity over position: a thin line for each head, a bold line for the mean or median over heads.
+// Plasticity over position: a thin line for each head, a bold line for the mean or median over heads with the error of
+// the mean.
 
-import { axis, base, headTip, scale, tip, tooltip } from "./chart_parts.ts";
+import { axis, base, headTip, type Row, scale, tip, tooltip } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
-import { curves, geometry, type Curves } from "./cells.ts";
+import { curveColumns, curves, type Curves, geometry, meanError, support } from "./cells.ts";
 import type { Dataset } from "./data.ts";
-import { mean, median, shown, tokens } from "./numbers.ts";
-import { headCount, headName, type Page } from "./page.ts";
+import { segments } from "./dom.ts";
+import { mean, shown, span, tokens, weighted, withError } from "./numbers.ts";
+import { headCount, headName, littleData, middleOfHeads, type Page } from "./page.ts";
 
 interface Api {
   value(dimension: number): number;
@@ -13,29 +15,62 @@ interface Api {
   coord(point: number[]): number[];
 }
 
-function points(all: Curves, head: number): number[][] {
-  const line: number[][] = [];
+/** A point of a bold line. */
+interface Point {
+  x: number;
+  y: number;
+  error: number; // NaN: unknown
+  count: number; // NaN: unknown
+  support: number;
+  heads: number;
+}
+
+function points(all: Curves, head: number): Point[] {
+  const line: Point[] = [];
   for (let at = 0; at < all.buckets.length; ++at) {
-    const point = [all.x(head, at), all.y(head, at)];
-    if (!point.some(Number.isNaN)) line.push(point);
+    const count = all.count(head, at);
+    const [x, y, error] = [all.x(head, at), all.y(head, at), all.error(head, at)];
+    if (!Number.isNaN(x) && !Number.isNaN(y) && count !== 0) line.push({ x, y, error, count, support: count, heads: 1 });
   }
   return line;
 }
 
-function middleLine(page: Page, all: Curves): number[][] {
-  const middle = page.view.middle === "mean" ? mean : median;
-  const line: number[][] = [];
+/** The mean or median over heads, weighted by their counts. Only the mean has an error. */
+function middleLine(page: Page, all: Curves): Point[] {
+  const { data, view } = page;
+  const line: Point[] = [];
+  const anywhere = new Set<number>();
   for (let at = 0; at < all.buckets.length; ++at) {
-    const heads = page.heads.filter((head) => !Number.isNaN(all.y(head, at)) && !Number.isNaN(all.x(head, at)));
+    const heads = page.heads.filter(
+      (head) => !Number.isNaN(all.y(head, at)) && !Number.isNaN(all.x(head, at)) && all.count(head, at) !== 0,
+    );
     if (heads.length === 0) continue;
-    line.push([mean(heads.map((head) => all.x(head, at))), middle(heads.map((head) => all.y(head, at))), heads.length]);
+    heads.forEach((head) => anywhere.add(head));
+    const counts = heads.map((head) => all.count(head, at));
+    const weights = counts.map((count) => (Number.isNaN(count) ? 1 : count));
+    const errors = heads.map((head) => all.error(head, at));
+    line.push({
+      x: mean(heads.map((head) => all.x(head, at))),
+      y: weighted(
+        view.middle,
+        heads.map((head) => all.y(head, at)),
+        weights,
+      ),
+      error: view.middle === "mean" || heads.length === 1 ? meanError(data, heads, weights, errors) : NaN,
+      count: counts.reduce((sum, count) => sum + count, 0),
+      support: NaN,
+      heads: heads.length,
+    });
   }
+  for (const point of line) point.support = support(point.count, point.heads, anywhere.size);
   return line;
 }
 
 function headLines(page: Page, all: Curves): Option {
   const { data, heads, view } = page;
-  const lines = new Map(heads.map((head) => [head, points(all, head)]));
+  // A head's own line leaves out points with little data. A single head is the bold line.
+  const shownOf = (head: number) => points(all, head).filter((point) => !(point.count < data.minCount));
+  const lines = new Map(heads.length === 1 ? [] : heads.map((head) => [head, shownOf(head).map(({ x, y }) => [x, y])]));
   const drawn = heads.filter((head) => (lines.get(head)?.length ?? 0) > 0);
   const crowd = Math.min(0.55, Math.max(0.12, 12 / Math.sqrt(drawn.length * 12)));
   const opacity = view.scope === "head" ? crowd * 0.5 : crowd;
@@ -54,29 +89,82 @@ function headLines(page: Page, all: Curves): Option {
   };
 }
 
-function boldLine(id: string, data: number[][], color: string, z: number): Option {
-  return {
-    id,
-    type: "line",
-    data,
-    symbol: "circle",
-    symbolSize: 5,
-    lineStyle: { color, width: 3 },
-    itemStyle: { color },
-    z,
-  };
+/** A bold line with a band of one standard error to either side; dotted where there is little data. The last value of
+ * each item is its place in the line. */
+function boldLine(page: Page, id: string, line: Point[], color: string, z: number): Option[] {
+  const isLittle = (point: Point) => point.support < page.data.minCount;
+  const known = line.map((point) => !isLittle(point) && !Number.isNaN(point.error));
+  // A part of the band reaches from a point to the next one.
+  const parts = line.map((_, at) => at).filter((at) => known[at] && known[at + 1]);
+  const items = (y: (point: Point) => number) => line.map((point, at) => [point.x, y(point), at]);
+  return [
+    {
+      id: `${id}-band`,
+      type: "custom",
+      silent: true,
+      clip: true,
+      z: z - 1,
+      data: parts.map((at) => [line[at].x, line[at].y, at]),
+      encode: { x: 0, y: 1 },
+      renderItem: (_: unknown, api: Api) => {
+        const [from, to] = [line[api.value(2)], line[api.value(2) + 1]];
+        const corners = [
+          [from.x, from.y - from.error],
+          [to.x, to.y - to.error],
+          [to.x, to.y + to.error],
+          [from.x, from.y + from.error],
+        ];
+        return {
+          type: "polygon",
+          shape: { points: corners.map((corner) => api.coord(corner)) },
+          style: { fill: color, opacity: 0.28 },
+        };
+      },
+    },
+    {
+      id: `${id}-little`,
+      type: "line",
+      data: line.some(isLittle) ? items((point) => point.y) : [],
+      symbol: "emptyCircle",
+      symbolSize: (_: unknown, item: { dataIndex: number }) => (isLittle(line[item.dataIndex]) ? 5 : 0),
+      lineStyle: { color, width: 1.25, type: "dotted" },
+      itemStyle: { color },
+      z,
+    },
+    {
+      id,
+      type: "line",
+      data: items((point) => (isLittle(point) ? NaN : point.y)),
+      symbol: "circle",
+      symbolSize: 5,
+      lineStyle: { color, width: 3 },
+      itemStyle: { color },
+      z,
+    },
+  ];
 }
 
-function chosenLine(page: Page, all: Curves): Option {
+function chosenLine(page: Page, all: Curves): Option[] {
   const line = page.view.head >= 0 ? points(all, page.view.head) : [];
-  return boldLine("chosen", line.map((point) => [...point, page.view.head]), page.look.accent, 5);
+  return boldLine(page, "chosen", line, page.look.accent, 7);
+}
+
+function pointTip(page: Page, all: Curves, title: string, point: Point): HTMLElement {
+  const { log } = geometry(page.data);
+  const rows: Row[] = [
+    ["position", shown(Math.round(log ? 2 ** point.x : point.x))],
+    [page.view.curve, withError(point.y, point.error)],
+  ];
+  if (!Number.isNaN(point.count)) rows.push([all.counts, shown(point.count)]);
+  if (point.support < page.data.minCount) rows.push(["", "little data"]);
+  return tip(title, rows);
 }
 
 function option(page: Page, all: Curves): Option {
   const { data, view, look } = page;
   const place = geometry(data);
   const middle = middleLine(page, all);
-  const series = [headLines(page, all), boldLine("middle", middle, look.ink, 4), chosenLine(page, all)];
+  const series = [headLines(page, all), ...boldLine(page, "middle", middle, look.ink, 4), ...chosenLine(page, all)];
   const name = data.tables.time?.columns.position || place.known ? "position of the query, in tokens" : "query bucket";
   // A linear axis of log2(position): the logarithmic axis of ECharts steps by 2^10 and leaves half of the chart empty.
   const doublings = {
@@ -93,14 +181,15 @@ function option(page: Page, all: Curves): Option {
       nameGap: 28,
       ...(place.log ? { scale: true, minInterval: 1, axisLabel: doublings } : { min: 0 }),
     }),
-    yAxis: axis(look, "plasticity", {
+    yAxis: axis(look, `${measure(data, view.curve).toLowerCase()} plasticity`, {
       type: "value",
       min: 0,
       max: 1,
       nameGap: 32,
       splitLine: { show: true, lineStyle: { color: look.line } },
     }),
-    visualMap: scale(look, look.points, [0, Math.max(1, data.model.num_layers - 1)], {
+    visualMap: scale(look, look.points, [0, Math.max(1, data.model.num_layers - 1)], "", {
+      show: data.model.num_layers > 1 && page.heads.length > 1,
       dimension: 2,
       seriesIndex: 0,
       text: [`layer ${data.model.num_layers - 1}`, "layer 0"],
@@ -113,33 +202,78 @@ function option(page: Page, all: Curves): Option {
           values[3],
           data.schema.headline.filter((column) => data.columns.has(column)),
         );
-      const title =
-        item.seriesId === "chosen"
-          ? headName(data, values[2])
-          : `${view.middle === "mean" ? "Mean" : "Median"} of ${values[2]} heads`;
-      return tip(title, [
-        ["position", shown(Math.round(place.log ? 2 ** values[0] : values[0]))],
-        ["plasticity", shown(values[1])],
-      ]);
+      const isChosen = item.seriesId?.startsWith("chosen");
+      const line = isChosen ? points(all, view.head) : middle;
+      const point = line[values[2]];
+      if (!point) return null;
+      const title = isChosen
+        ? headName(data, view.head)
+        : page.heads.length === 1
+          ? middleOfHeads(page)
+          : `${view.middle === "mean" ? "Mean" : "Median"} of ${point.heads} heads`;
+      return pointTip(page, all, title, point);
     }),
     series,
   };
 }
 
-export function curveChart(data: Dataset): Chart | null {
-  const measured = curves(data);
-  if (!measured) return null;
+/** "Position-exact" or "Pooled". */
+function measure(data: Dataset, column: string): string {
+  const known = (data.schema.tables.time ?? []).find(({ name }) => name === column);
+  return known?.title || "Pooled";
+}
+
+function caption(page: Page, all: Curves): string {
+  const { data, view, look } = page;
+  const middle = middleLine(page, all);
+  const parts = [`${measure(data, view.curve)} plasticity by position of the query.`];
+  const counts = span(middle.map((point) => point.count));
+  const weights = counts === "" ? "" : `, weighted by ${all.counts}`;
+  parts.push(
+    page.heads.length === 1
+      ? `${middleOfHeads(page)}.`
+      : `Thin lines: ${headCount(page)}; bold: their ${view.middle}${weights}.`,
+  );
+  if (view.head >= 0) {
+    const name = headName(data, view.head).replace("Layer", "layer");
+    parts.push(`In ${look.accentName}: ${name}.`);
+  }
+  if (counts !== "") parts.push(`${counts} ${all.counts} in a bucket.`);
+  if (middle.some((point) => !Number.isNaN(point.error))) {
+    const isBound = page.heads.length > 1 && !data.tables.groups?.columns.ap_exact;
+    parts.push(`Bands: ${isBound ? "upper bound of the" : "± 1"} standard error over documents.`);
+  }
+  if (middle.some((point) => point.support < data.minCount)) {
+    parts.push(`Dotted, little data: ${littleData(data, all.counts, page.heads.length)}.`);
+  }
+  return parts.join(" ");
+}
+
+export function curveChart(page: Page): (Chart & { sync(page: Page): void }) | null {
+  const { data } = page;
+  const columns = curveColumns(data);
+  if (columns.length === 0) return null;
   const { log } = geometry(data);
-  const all: Curves = log ? { ...measured, x: (head, at) => Math.log2(Math.max(1, measured.x(head, at))) } : measured;
+  const made = new Map<string, Curves>();
+  for (const column of columns) {
+    const measured = curves(data, column);
+    if (!measured) continue;
+    const x = (head: number, at: number) => Math.log2(Math.max(1, measured.x(head, at)));
+    made.set(column, log ? { ...measured, x } : measured);
+  }
+  const all = (now: Page) => made.get(now.view.curve) as Curves;
+  const choices = columns.map((column) => ({ value: column, label: measure(data, column) }));
+  const column = segments("Which plasticity", choices, (curve) => page.change({ curve }));
   return {
     id: "curves",
     title: "Plasticity over position",
-    option: (page) => option(page, all),
-    mark: (page) => chosenLine(page, all),
+    heading: (now) => `${measure(data, now.view.curve)} plasticity over position`,
+    controls: choices.length > 1 ? [column.element] : [],
+    sync: (now) => column.show(now.view.curve),
+    option: (now) => option(now, all(now)),
+    mark: (now) => chosenLine(now, all(now)),
     height: (_page, width) => Math.round(Math.min(420, Math.max(330, width * 0.66))),
-    caption: (page) =>
-      `Pooled plasticity by position of the query. Thin lines: ${headCount(page)}; bold: their ${page.view.middle}` +
-      (page.view.head >= 0 ? `; in ${page.look.accentName}: ${headName(data, page.view.head).toLowerCase()}.` : "."),
+    caption: (now) => caption(now, all(now)),
     headOf: (item) => (item.seriesId === "heads" ? (item.data as number[])[3] : -1),
   };
 }

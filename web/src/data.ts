@@ -14,6 +14,8 @@ interface PackedTable {
   columns: Record<string, Block>;
 }
 
+export type TableName = "buckets" | "components" | "time" | "distance" | "groups";
+
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /** What the program's schema of results says about a column. */
@@ -21,7 +23,11 @@ export interface ColumnInfo {
   name: string;
   meaning: string;
   title: string; // empty: the name is shown
+  range: [number | null, number | null]; // the least and the greatest possible value; null: no bound
   colors: [number, number] | null; // fixed ends of the colour scale; null: the values' own
+  is_exact: boolean; // position-exact; otherwise pooled over positions
+  counted_by: string; // the column with the number of samples behind a value; empty: none
+  counts: string; // what the column counts, in the plural; empty: it is no count
   topic: string; // the group of the column in a list of choices
   error_of: string; // the column whose standard error it is; empty: none
   in_facts: boolean; // shown beside a chosen head
@@ -46,7 +52,8 @@ interface Head {
   metrics: { name: string; block: Block }[];
   labels: { name: string; block: Block }[];
   labels_file: string | null;
-  tables: Partial<Record<"buckets" | "components" | "time" | "distance", PackedTable>>;
+  tables: Partial<Record<TableName, PackedTable>>;
+  min_count: number;
 }
 
 /** Numbers for every head and cell: all cells of the first head, then those of the next. */
@@ -74,7 +81,8 @@ export interface Dataset {
   qHead: Int32Array;
   kHead: Int32Array;
   columns: Map<string, Column>;
-  tables: Partial<Record<"buckets" | "components" | "time" | "distance", Cells>>;
+  tables: Partial<Record<TableName, Cells>>;
+  minCount: number; // a value with a smaller count is little data
 }
 
 function unpack(block: Block, bytes: ArrayBuffer): Float64Array {
@@ -131,6 +139,7 @@ export async function decode(headText: string, blocksText: string): Promise<Data
     kHead: integers(head.heads.k_head),
     columns,
     tables,
+    minCount: head.min_count,
   };
 }
 

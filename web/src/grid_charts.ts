@@ -1,13 +1,13 @@
 // Two heatmaps of cells: query bucket by key bucket, and distance by distance.
 
-import { axis, base, scale, tip, tooltip, type Row } from "./chart_parts.ts";
+import { axis, base, type CellApi, cellShape, hatched, scale, tip, tooltip, type Row } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
-import { distanceBin, geometry, middleOf } from "./cells.ts";
-import type { Cells, Dataset } from "./data.ts";
+import { countsOf, distanceBin, geometry, middleOf } from "./cells.ts";
+import type { Cells, Dataset, TableName } from "./data.ts";
 import { segments } from "./dom.ts";
 import { magma } from "./look.ts";
-import { shown, tokens } from "./numbers.ts";
-import { headCount, headName, type Page } from "./page.ts";
+import { shown, span, tokens } from "./numbers.ts";
+import { headName, littleData, middleOfHeads, type Page } from "./page.ts";
 
 interface Key {
   name: string;
@@ -18,9 +18,10 @@ interface Key {
 }
 
 interface Grid {
+  table: TableName;
   cells: Cells;
   column: string;
-  countColumn: string; // the column with the number of samples in a cell
+  meaning: string; // of the colours, in two or three words
   keys: Key[]; // of the x axis, then of the y axis
   range: [number, number] | null; // ends of the colour scale; null: 0 to the greatest value
 }
@@ -29,38 +30,42 @@ const isHead = (page: Page) => page.view.scope === "head" && page.view.head >= 0
 
 /** For captions: whose cells are shown. */
 function whose(page: Page): string {
-  return isHead(page)
-    ? headName(page.data, page.view.head)
-    : `${page.view.middle === "mean" ? "Mean" : "Median"} of ${headCount(page)}`;
+  return isHead(page) ? headName(page.data, page.view.head) : middleOfHeads(page);
 }
 
-function valuesOf(page: Page, cells: Cells, column: string) {
-  if (!isHead(page)) return middleOf(cells, column, page.heads, page.view.middle);
+/** The values of cells, with their counts and what is counted. A head's own values are the mean over it alone. */
+function valuesOf(page: Page, grid: Grid) {
+  const { data, view } = page;
+  const counts = countsOf(data, grid.table, grid.column);
+  const heads = isHead(page) ? [view.head] : page.heads;
   return {
-    values: cells.columns[column].slice(page.view.head * cells.count, (page.view.head + 1) * cells.count),
-    counts: null,
+    ...middleOf(grid.cells, grid.column, heads, view.middle, counts?.values ?? null),
+    counts: counts?.word ?? "",
+    of: heads.length,
   };
 }
 
 function gridOption(page: Page, grid: Grid): Option {
-  const { look, view } = page;
+  const { data, look } = page;
   const { cells, column } = grid;
-  const { values, counts } = valuesOf(page, cells, column);
+  const { values, heads, totals, support, counts, of } = valuesOf(page, grid);
   const [across, up] = grid.keys.map((key) => {
     const present = [...new Set(cells.keys[key.name])].sort((a, b) => a - b);
     return { ...key, present, place: new Map(present.map((value, i) => [value, i])) };
   });
-  const drawn = [];
+  const drawn: number[][] = [];
+  const little: number[][] = [];
   for (let cell = 0; cell < cells.count; ++cell) {
     if (Number.isNaN(values[cell])) continue;
-    drawn.push([
-      across.place.get(cells.keys[across.name][cell]),
-      up.place.get(cells.keys[up.name][cell]),
+    const place = [
+      across.place.get(cells.keys[across.name][cell]) ?? 0,
+      up.place.get(cells.keys[up.name][cell]) ?? 0,
       values[cell],
       cell,
-    ]);
+    ];
+    (support[cell] < data.minCount ? little : drawn).push(place);
   }
-  const greatest = drawn.reduce((most, entry) => Math.max(most, entry[2] as number), 0);
+  const greatest = drawn.reduce((most, entry) => Math.max(most, entry[2]), 0);
   return {
     ...base(look),
     grid: { left: 58, right: 14, top: 10, bottom: 88 },
@@ -76,7 +81,7 @@ function gridOption(page: Page, grid: Grid): Option {
       nameGap: 42,
       axisLine: { show: false },
     }),
-    visualMap: scale(look, magma, grid.range ?? [0, greatest || 1], { dimension: 2 }),
+    visualMap: scale(look, magma, grid.range ?? [0, greatest || 1], grid.meaning, { dimension: 2, seriesIndex: 0 }),
     tooltip: tooltip(look, (item) => {
       const cell = (item.data as number[])[3];
       const rows: Row[] = [
@@ -84,13 +89,9 @@ function gridOption(page: Page, grid: Grid): Option {
         [up.tip, up.long(cells.keys[up.name][cell])],
         [column, shown(values[cell])],
       ];
-      if (counts) rows.push(["heads", shown(counts[cell])]);
-      else if (cells.columns[grid.countColumn]) {
-        rows.push([
-          grid.countColumn,
-          shown(Math.round(cells.columns[grid.countColumn][view.head * cells.count + cell])),
-        ]);
-      }
+      if (of > 1) rows.push(["heads", shown(heads[cell])]);
+      if (counts) rows.push([counts, shown(totals[cell])]);
+      if (item.seriesId === "little") rows.push(["", "little data"]);
       return tip(whose(page), rows);
     }),
     series: [
@@ -101,8 +102,25 @@ function gridOption(page: Page, grid: Grid): Option {
         itemStyle: { borderColor: look.surface, borderWidth: drawn.length > 2000 ? 0 : 0.5 },
         emphasis: { itemStyle: { borderColor: look.ink, borderWidth: 2 } },
       },
+      {
+        id: "little",
+        type: "custom",
+        data: little,
+        renderItem: (_: unknown, api: CellApi) => hatched(look, cellShape(api, 0.5)),
+      },
     ],
   };
+}
+
+/** For captions: whose cells are shown, and how much data is behind them. */
+function countCaption(page: Page, grid: Grid): string {
+  const { values, totals, support, counts, of } = valuesOf(page, grid);
+  const range = span(Array.from(totals));
+  if (range === "") return `${whose(page)}.`;
+  const weighted = of > 1 ? `, weighted by ${counts}` : "";
+  const text = `${whose(page)}${weighted}; ${range} ${counts} in a cell.`;
+  const isLittle = support.some((count, cell) => !Number.isNaN(values[cell]) && count < page.data.minCount);
+  return isLittle ? `${text} Hatched, little data: ${littleData(page.data, counts, of)}.` : text;
 }
 
 const height = (_page: Page, width: number) => Math.round(Math.min(460, Math.max(340, width * 0.72)));
@@ -115,9 +133,10 @@ export function bucketChart(data: Dataset): Chart | null {
   const long = (bucket: number) =>
     place.known ? `${shown(place.start(bucket))}–${shown(place.start(bucket + 1) - 1)}` : `bucket ${bucket}`;
   const grid: Grid = {
+    table: "buckets",
     cells,
     column: "plasticity",
-    countColumn: "n_pairs",
+    meaning: "pooled plasticity",
     keys: [
       { name: "k_bucket", title: `position of the keys ${unit}`, label: place.label, tip: "keys at", long },
       { name: "q_bucket", title: `position of the query ${unit}`, label: place.label, tip: "query at", long },
@@ -126,11 +145,11 @@ export function bucketChart(data: Dataset): Chart | null {
   };
   return {
     id: "buckets",
-    title: "By position of query and keys",
+    title: "Pooled, by position of query and keys",
     followsHead: true,
     option: (page) => gridOption(page, grid),
     height,
-    caption: (page) => `${whose(page)}. Pooled plasticity of two keys in one bucket, for queries in a later bucket.`,
+    caption: (page) => `${countCaption(page, grid)} Pooled plasticity of two keys in one bucket, for queries in a later bucket.`,
   };
 }
 
@@ -143,9 +162,10 @@ export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) 
   const long = (bin: number) => `${distanceBin(bin)} back`;
   const label = (bin: number) => tokens(2 ** bin - 1);
   const grid = (now: Page): Grid => ({
+    table: "distance",
     cells,
     column: now.view.distance,
-    countColumn: "n_triples",
+    meaning: `position-exact ${(shown.find(({ name }) => name === now.view.distance)?.title ?? "").toLowerCase()}`,
     keys: [
       { name: "near_bin", title: "distance of the nearer key (tokens)", label, tip: "nearer key", long },
       { name: "far_bin", title: "distance of the farther key (tokens)", label, tip: "farther key", long },
@@ -154,7 +174,7 @@ export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) 
   });
   return {
     id: "distance",
-    title: "By distance of the two keys",
+    title: "Position-exact, by distance of the two keys",
     followsHead: true,
     controls: choices.length > 1 ? [column.element] : [],
     sync: (now) => column.show(now.view.distance),
@@ -162,7 +182,7 @@ export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) 
     height,
     caption: (now) => {
       const meaning = shown.find(({ name }) => name === now.view.distance)?.meaning ?? now.view.distance;
-      return `${whose(now)}. ${meaning}. The axes are the distances of the nearer and the farther key from the query.`;
+      return `${countCaption(now, grid(now))} ${meaning}. The axes are the distances of the nearer and the farther key from the query.`;
     },
   };
 }

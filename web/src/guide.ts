@@ -31,9 +31,9 @@ const entries: [string, string][] = [
   ],
   [
     "The charts",
-    "The chart by distance is position-exact: its axes are the distances of the nearer and the farther key. The " +
-      "charts over position and by position of query and keys are pooled, and mislead in the same way as ap_overall. " +
-      "The chart “Where position is written” is not about plasticity: it shows which components of the query follow " +
+    "Titles say what is position-exact and what is pooled. Pooled charts mislead in the same way as ap_overall. Means " +
+      "over heads weigh each head by its pairs or triples. Values with little data are hatched or dotted, and set no " +
+      "colour. The chart “Where position is written” is not about plasticity: it shows which components of the query follow " +
       "position on a line.",
   ],
   [

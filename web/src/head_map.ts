@@ -1,30 +1,27 @@
 // A map of all heads by layer and number, coloured by one column.
 
-import { axis, base, headTip, scale, tip, tooltip } from "./chart_parts.ts";
+import { axis, base, type CellApi, cellShape, hatched, headTip, scale, tip, tooltip } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
-import { columnChoices, mainColumn, meaning, rangeOf, usualFacts, valueOf } from "./columns.ts";
+import {
+  columnChoices,
+  countOf,
+  hasLittleData,
+  mainColumn,
+  meaning,
+  measureWord,
+  rangeOf,
+  usualFacts,
+  valueOf,
+} from "./columns.ts";
 import { findHead } from "./data.ts";
 import { selector } from "./dom.ts";
 import { viridis } from "./look.ts";
-import { shown } from "./numbers.ts";
+import { counted, shown, span } from "./numbers.ts";
 import { headName, type Page } from "./page.ts";
 
 interface Drawing {
   coordSys: { x: number; y: number; width: number; height: number };
 }
-interface Api {
-  value(dimension: number): number;
-  coord(point: number[]): number[];
-  size(extent: number[]): number[];
-}
-
-/** The rectangle of a cell, shrunk by a gap. */
-function cellShape(api: Api, gap: number) {
-  const [x, y] = api.coord([api.value(0), api.value(1)]);
-  const [width, height] = api.size([1, 1]);
-  return { x: x - width / 2 + gap, y: y - height / 2 + gap, width: width - 2 * gap, height: height - 2 * gap };
-}
-
 function missingCells(page: Page): number[][] {
   const { data } = page;
   const measured = new Set(Array.from({ length: data.count }, (_, i) => data.layer[i] * 1e5 + data.qHead[i]));
@@ -43,7 +40,7 @@ function missingSeries(page: Page): Option {
     id: "missing",
     type: "custom",
     data: missingCells(page),
-    renderItem: (_: unknown, api: Api) => {
+    renderItem: (_: unknown, api: CellApi) => {
       const shape = cellShape(api, 1);
       const style = { stroke: look.faint, fill: "none", lineWidth: 0.75, opacity: 0.7 };
       const { x, y, width, height } = shape;
@@ -58,6 +55,19 @@ function missingSeries(page: Page): Option {
   };
 }
 
+/** Heads whose value rests on little data. */
+function littleSeries(page: Page, known: number[]): Option {
+  const { data, view, look } = page;
+  return {
+    id: "little",
+    type: "custom",
+    data: known
+      .filter((head) => hasLittleData(data, view.map, head))
+      .map((head) => [data.layer[head], data.qHead[head], head]),
+    renderItem: (_: unknown, api: CellApi) => hatched(look, cellShape(api, 1)),
+  };
+}
+
 function chosenSeries(page: Page): Option {
   const { data, view, look } = page;
   return {
@@ -66,7 +76,7 @@ function chosenSeries(page: Page): Option {
     silent: true,
     z: 5,
     data: view.head >= 0 ? [[data.layer[view.head], data.qHead[view.head]]] : [],
-    renderItem: (_: unknown, api: Api) => {
+    renderItem: (_: unknown, api: CellApi) => {
       const shape = cellShape(api, -1);
       return {
         type: "group",
@@ -87,7 +97,7 @@ function slidingSeries(page: Page): Option {
     silent: true,
     clip: false,
     data: Object.keys(page.data.model.windows).map((layer) => [Number(layer), 0]),
-    renderItem: (drawing: Drawing, api: Api) => {
+    renderItem: (drawing: Drawing, api: CellApi) => {
       const [x] = api.coord([api.value(0), 0]);
       const [width] = api.size([1, 1]);
       const bar = {
@@ -111,8 +121,9 @@ function option(page: Page, width: number): Option {
   const { data, view, look } = page;
   const all = Array.from({ length: data.count }, (_, i) => i);
   const passing = new Set(page.heads);
-  const cells = all
-    .filter((head) => !Number.isNaN(valueOf(data, view.map, head)))
+  const known = all.filter((head) => !Number.isNaN(valueOf(data, view.map, head)));
+  const cells = known
+    .filter((head) => !hasLittleData(data, view.map, head))
     .map((head) => ({
       value: [data.layer[head], data.qHead[head], valueOf(data, view.map, head), head],
       itemStyle: { opacity: passing.has(head) ? 1 : 0.12 },
@@ -136,8 +147,11 @@ function option(page: Page, width: number): Option {
       axisLine: { show: false },
       axisLabel: { color: look.muted, fontSize: 11, interval: cellHeight(page, width) < 14 ? 3 : 0 },
     }),
-    visualMap: scale(look, viridis, rangeOf(data, view.map, all), { dimension: 2, seriesIndex: 0 }),
+    visualMap: scale(look, viridis, rangeOf(data, view.map, all), view.map, { dimension: 2, seriesIndex: 0 }),
     tooltip: tooltip(look, (item) => {
+      if (item.seriesId === "little") {
+        return headTip(data, (item.data as number[])[2], [view.map, mainColumn(data)]);
+      }
       if (item.seriesId === "missing") {
         const [layer, head] = item.data as number[];
         return tip(`Layer ${layer}, head ${head}`, [["", "not measured"]]);
@@ -157,6 +171,7 @@ function option(page: Page, width: number): Option {
         emphasis: { itemStyle: { borderColor: look.ink, borderWidth: 2 } },
       },
       missingSeries(page),
+      littleSeries(page, known),
       chosenSeries(page),
       slidingSeries(page),
     ],
@@ -172,6 +187,16 @@ function caption(page: Page): string {
   if (windows.length > 0)
     parts.push(`A bar below a layer: sliding window of ${windows.map(shown).join(" or ")} tokens.`);
   if (data.count < data.model.num_layers * data.model.num_q_heads) parts.push("Crossed cells were not measured.");
+  const all = Array.from({ length: data.count }, (_, head) => head);
+  const counts = all.map((head) => countOf(data, view.map, head));
+  const range = span(counts.map(({ count }) => count));
+  if (range !== "") {
+    const each = data.count === 1 ? "" : " each";
+    parts.push(`${counted(data.count, "head")}, ${range} ${counts[0].word}${each}.`);
+  }
+  if (all.some((head) => hasLittleData(data, view.map, head))) {
+    parts.push(`Hatched: fewer than ${data.minCount} ${counts[0].word}.`);
+  }
   if (page.heads.length < data.count) parts.push("Faded heads do not pass the filter.");
   if (view.head >= 0) parts.push(`${headName(data, view.head)}: ${shown(valueOf(data, view.map, view.head))}.`);
   return parts.join(" ");
@@ -216,6 +241,10 @@ export function headMap(page: Page): Chart & { sync(page: Page): void } {
   return {
     id: "head-map",
     title: "All heads, by layer",
+    heading: (now) => {
+      const word = measureWord(now.data, now.view.map);
+      return `All heads, by layer: ${now.view.map}${word ? `, ${word}` : ""}`;
+    },
     controls: [column.element],
     sync: (now) => column.show(now.view.map),
     option,
@@ -223,6 +252,9 @@ export function headMap(page: Page): Chart & { sync(page: Page): void } {
     caption,
     key: move,
     height: (now, width) => Math.round(Math.max(180, cellHeight(now, width) * now.data.model.num_q_heads + 82)),
-    headOf: (item) => (item.seriesId === "heads" ? (item.data as { value: number[] }).value[3] : -1),
+    headOf: (item) => {
+      if (item.seriesId === "little") return (item.data as number[])[2];
+      return item.seriesId === "heads" ? (item.data as { value: number[] }).value[3] : -1;
+    },
   };
 }

@@ -3,7 +3,7 @@
 import { columnChoices, errorOf, meaning, valueOf } from "./columns.ts";
 import { type Dataset, shortName } from "./data.ts";
 import { button, element } from "./dom.ts";
-import { withError } from "./numbers.ts";
+import { counted, withError } from "./numbers.ts";
 import { headName, type Page } from "./page.ts";
 import { csv, fileName, save } from "./save.ts";
 
@@ -106,7 +106,7 @@ export class HeadTable {
     this.scroller.style.maxHeight = `${rowsInView * rowHeight + headerHeight}px`;
     for (const box of this.picker.querySelectorAll("input")) box.checked = view.columns.includes(box.value);
     this.note.textContent =
-      `${this.heads.length.toLocaleString("en-US")} of ${data.count.toLocaleString("en-US")} heads. ` +
+      `${this.heads.length.toLocaleString("en-US")} of ${counted(data.count, "head")}. ` +
       "Choose a head to see it in the charts; ± is one standard error.";
     this.fill();
   }
@@ -121,7 +121,7 @@ export class HeadTable {
     this.printing = on;
     const more = this.heads.length - mostPrinted;
     this.printNote.textContent =
-      more > 0 ? `${more.toLocaleString("en-US")} more heads follow; the page saves all of them as CSV.` : "";
+      more > 0 ? `${counted(more, "more head")} follow${more === 1 ? "s" : ""}; the page saves all heads as CSV.` : "";
     this.fill();
   }
 

@@ -21,7 +21,7 @@ type Synced = Chart & { sync?(page: Page): void };
 const dependsOn: Record<string, (keyof View)[]> = {
   "head-map": ["map", "head"],
   scatter: ["x", "y", "color", "head"],
-  curves: ["head", "scope", "middle"],
+  curves: ["head", "scope", "middle", "curve"],
   buckets: ["head", "scope", "middle"],
   distance: ["head", "scope", "middle", "distance"],
   components: ["head", "scope", "middle"],
@@ -189,7 +189,7 @@ async function build(data: Dataset): Promise<void> {
   const scope = scopeBar(page);
   const map = headMap(page);
   const scatter = scatterChart(page);
-  const lower = [distanceChart(page), curveChart(data), bucketChart(data), componentChart(data)].filter(
+  const lower = [distanceChart(page), curveChart(page), bucketChart(data), componentChart(data)].filter(
     (chart) => chart !== null,
   );
   const charts: Synced[] = [map, ...lower, scatter];

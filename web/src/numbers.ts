@@ -40,6 +40,36 @@ export function mean(values: readonly number[]): number {
   return values.length === 0 ? NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
+/** The mean or median of values with weights above 0. Halfway between two values, the median is their mean. */
+export function weighted(middle: "mean" | "median", values: readonly number[], weights: readonly number[]): number {
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  if (!(total > 0)) return NaN;
+  if (middle === "mean") return values.reduce((sum, value, i) => sum + weights[i] * value, 0) / total;
+  const order = values.map((_, i) => i).sort((a, b) => values[a] - values[b]);
+  let below = 0;
+  for (let at = 0; at < order.length; ++at) {
+    below += weights[order[at]];
+    if (2 * below < total) continue;
+    const value = values[order[at]];
+    return 2 * below > total || at + 1 === order.length ? value : (value + values[order[at + 1]]) / 2;
+  }
+  return NaN;
+}
+
+/** "35 to 11,918", or one number where all are the same; empty without numbers. */
+export function span(counts: readonly number[]): string {
+  const known = counts.filter((count) => !Number.isNaN(count));
+  if (known.length === 0) return "";
+  const text = (count: number) => Math.round(count).toLocaleString("en-US");
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  return least === most ? text(least) : `${text(least)} to ${text(most)}`;
+}
+
+/** "1 head", "40 heads". */
+export function counted(count: number, word: string): string {
+  return `${count.toLocaleString("en-US")} ${word}${count === 1 ? "" : "s"}`;
+}
+
 /** The quantile by linear interpolation between neighbouring values. */
 export function quantile(values: readonly number[], share: number): number {
   if (values.length === 0) return NaN;

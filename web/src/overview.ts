@@ -3,7 +3,7 @@
 import { errorOf } from "./columns.ts";
 import { type Dataset, type Json, member, shortName } from "./data.ts";
 import { type Child, element } from "./dom.ts";
-import { bytes, mean, percent, shown, withError } from "./numbers.ts";
+import { bytes, counted, mean, percent, shown, withError } from "./numbers.ts";
 
 const text = (json: Json): string | null => (typeof json === "string" && json !== "" ? json : null);
 const number = (json: Json): number => (typeof json === "number" ? json : NaN);
@@ -54,7 +54,7 @@ export function failureList(data: Dataset): HTMLElement | null {
       element("td", { class: "path" }, one.file),
     ),
   );
-  const title = `${failed.length} ${failed.length === 1 ? "head" : "heads"} failed, and why`;
+  const title = `${counted(failed.length, "head")} failed, and why`;
   return element(
     "details",
     { class: "failures", open: failed.length <= 5 },
@@ -136,7 +136,7 @@ function summaryCard(data: Dataset, summary: Summary, title: string, remark: str
   const value = element("p", { class: "figure" }, shown(summary.mean));
   if (Number.isFinite(summary.error)) value.append(element("span", {}, ` ± ${shown(summary.error)}`));
   const unsure = Number.isFinite(summary.error) ? "" : "; its error is not known";
-  const heads = `Mean of ${summary.heads.toLocaleString("en-US")} heads${unsure}.`;
+  const heads = `${summary.heads === 1 ? "" : "Mean of "}${counted(summary.heads, "head")}${unsure}.`;
   return element(
     "section",
     { class: "card summary", "data-summary": summary.column },

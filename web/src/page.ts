@@ -1,6 +1,7 @@
 // What every part of the page gets.
 
 import type { Dataset } from "./data.ts";
+import { counted } from "./numbers.ts";
 import type { Look } from "./look.ts";
 import type { View } from "./state.ts";
 
@@ -19,6 +20,18 @@ export function headName(data: Dataset, head: number): string {
 /** "40 heads", or "the 12 heads that the filter shows". */
 export function headCount(page: Page): string {
   const { length } = page.heads;
-  const count = `${length.toLocaleString("en-US")} ${length === 1 ? "head" : "heads"}`;
+  const count = counted(length, "head");
   return length === page.data.count ? count : `the ${count} that the filter shows`;
+}
+
+/** "Mean of 40 heads"; the name of the head when there is only one, since its values are its own. */
+export function middleOfHeads(page: Page): string {
+  if (page.heads.length === 1) return headName(page.data, page.heads[0]);
+  return `${page.view.middle === "mean" ? "Mean" : "Median"} of ${headCount(page)}`;
+}
+
+/** For captions: which values of a mean over heads are little data. */
+export function littleData(data: Dataset, counts: string, heads: number): string {
+  if (heads === 1) return `fewer than ${data.minCount} ${counts}`;
+  return `${counts} × share of heads with any below ${data.minCount}`;
 }

@@ -121,12 +121,18 @@ function option(page: Page): Option {
   ];
   const grids = { splitLine: { show: true, lineStyle: { color: look.line } } };
   const range = rangeOf(data, view.color, heads);
+  // ECharts would put a single point in the middle of an axis that leaves the range of possible values.
+  const ends = (column: string) => {
+    if (heads.length !== 1) return { scale: true };
+    const [min, max] = rangeOf(data, column, heads);
+    return { min, max };
+  };
   return {
     ...base(look),
     grid: { left: 62, right: 24, top: 14, bottom: 88 },
-    xAxis: axis(look, view.x, { type: "value", scale: true, nameGap: 28, ...grids }),
-    yAxis: axis(look, view.y, { type: "value", scale: true, nameGap: 44, ...grids }),
-    visualMap: scale(look, look.points, range, { dimension: 2, seriesIndex: 0 }),
+    xAxis: axis(look, view.x, { type: "value", ...ends(view.x), nameGap: 28, ...grids }),
+    yAxis: axis(look, view.y, { type: "value", ...ends(view.y), nameGap: 44, ...grids }),
+    visualMap: scale(look, look.points, range, view.color, { show: heads.length > 1, dimension: 2, seriesIndex: 0 }),
     tooltip: tooltip(look, (item) => headTip(data, (item.data as number[])[3], [view.y, view.x, view.color])),
     series: series.filter((one) => one !== null),
   };
@@ -139,7 +145,11 @@ function caption(page: Page): string {
     heads.map((head) => valueOf(data, view.x, head)),
     heads.map((head) => valueOf(data, view.y, head)),
   );
-  const parts = [`A point for each of ${headCount(page)}, coloured by ${view.color}.`];
+  const parts = [
+    page.heads.length === 1
+      ? `The point of ${headCount(page)}.`
+      : `A point for each of ${headCount(page)}, coloured by ${view.color}.`,
+  ];
   if (heads.length < page.heads.length) parts.push(`Only ${heads.length} have both values.`);
   if (Number.isFinite(correlation)) {
     parts.push(`Rank correlation ${correlation < 0 ? "\u2212" : "+"}${Math.abs(correlation).toFixed(2)}.`);

@@ -1,5 +1,6 @@
 // The view: what the page shows. It is kept in the fragment of the page's address, so that it can be sent to others.
 
+import { curveColumns } from "./cells.ts";
 import { columnChoices, columnsWith, hasColumn, mainColumn } from "./columns.ts";
 import { type Dataset, findHead } from "./data.ts";
 
@@ -9,6 +10,7 @@ export interface View {
   middle: "mean" | "median"; // over heads
   map: string;
   distance: string; // column of the table by distance
+  curve: string; // column of the table over time
   x: string;
   y: string;
   color: string;
@@ -31,6 +33,7 @@ export function initialView(data: Dataset): View {
     middle: "mean",
     map: main,
     distance: "plasticity",
+    curve: curveColumns(data)[0] ?? "plasticity",
     x: first(["previous_token", ...usual]),
     y: main,
     color: "layer",
@@ -46,7 +49,7 @@ export function writeView(view: View, data: Dataset): string {
   const initial = initialView(data);
   const words = new URLSearchParams();
   if (view.head >= 0) words.set("head", `${data.layer[view.head]}.${data.qHead[view.head]}`);
-  for (const key of ["scope", "middle", "map", "distance", "x", "y", "color", "filter"] as const) {
+  for (const key of ["scope", "middle", "map", "distance", "curve", "x", "y", "color", "filter"] as const) {
     if (view[key] !== initial[key]) words.set(key, view[key]);
   }
   if (view.sort !== initial.sort || view.descending !== initial.descending) {
@@ -73,6 +76,8 @@ export function readView(fragment: string, data: Dataset): View {
   }
   const distance = words.get("distance");
   if (distance !== null && Object.hasOwn(data.tables.distance?.columns ?? {}, distance)) view.distance = distance;
+  const curve = words.get("curve");
+  if (curve !== null && curveColumns(data).includes(curve)) view.curve = curve;
   const sort = words.get("sort");
   if (sort !== null && hasColumn(data, sort.replace(/^-/, ""))) {
     view.sort = sort.replace(/^-/, "");

@@ -77,10 +77,45 @@ test("tables of the Python toolkit need no run.json", async () => {
     assert.ok((await colorsOf(page, chart)) > 20, `${chart} is blank`);
   }
   assert.equal(await page.locator("#chart-distance").count(), 0);
+  assert.equal(await page.locator("#card-curves h3").textContent(), "Pooled plasticity over position");
+  assert.equal(await page.getByRole("button", { name: "Position-exact" }).count(), 0);
   assert.match(
     await page.locator('[data-summary="ap_overall"]').textContent(),
     /Mean of 60 heads; its error is not known/,
   );
+  assert.deepEqual(trouble, []);
+  await page.close();
+});
+
+test("one head is one head, and its values are its own", async () => {
+  const results = join(folder, "one");
+  const only = ["--layers", "20", "--q_heads", "6", "--output_dir", results, "--quiet"];
+  run("analyze", "--config", "configs/example-smollm2-135m.yaml", ...only);
+  const { page, trouble } = await open(report(results, "one"));
+  const text = await page.locator("body").textContent();
+  assert.doesNotMatch(text, /\b1 heads|Mean of 1 head|Mean of Layer/);
+  assert.match(await page.locator("#card-curves figcaption").textContent(), /Layer 20, head 6\./);
+  assert.match(await page.locator("#card-distance figcaption").textContent(), /^Layer 20, head 6; 2 to 204 triples/);
+  assert.match(await page.locator('[data-summary="ap_exact"]').textContent(), /1 head\./);
+  assert.match(await page.locator("#card-head-map figcaption").textContent(), /1 head, 4,096 triples\./);
+  for (const chart of ["curves", "distance", "head-map"]) {
+    assert.ok((await colorsOf(page, chart)) > 20, `${chart} is blank`);
+  }
+  assert.deepEqual(trouble, []);
+  await page.close();
+});
+
+test("a run with few triples says that it has little data", async () => {
+  const results = join(folder, "few");
+  const little = ["--layers", "20-23", "--num_triples", "20", "--num_pairs_per_bucket", "2", "--output_dir", results];
+  run("analyze", "--config", "configs/example-smollm2-135m.yaml", ...little, "--quiet");
+  const { page, trouble } = await open(report(results, "few"));
+  assert.match(await page.locator("#card-curves figcaption").textContent(), /Dotted, little data/);
+  assert.match(await page.locator("#card-buckets figcaption").textContent(), /Hatched, little data/);
+  assert.match(await page.locator("#card-head-map figcaption").textContent(), /Hatched: fewer than 30 triples\./);
+  // A hatched head can be chosen.
+  await page.locator("#chart-head-map").click({ position: await cellOf(page, 20, 6, 30, 9) });
+  assert.equal(await page.locator(".chosen-name").textContent(), "Layer 20, head 6");
   assert.deepEqual(trouble, []);
   await page.close();
 });

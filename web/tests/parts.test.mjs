@@ -2,27 +2,41 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { distanceBin, geometry, middleOf, shares } from "../src/cells.ts";
+import {
+  countsOf,
+  curveColumns,
+  curves,
+  distanceBin,
+  geometry,
+  jackknife,
+  meanError,
+  middleOf,
+  shares,
+} from "../src/cells.ts";
 import {
   columnChoices,
   columnsWith,
+  countOf,
   errorOf,
+  hasLittleData,
   mainColumn,
   meaning,
+  measureWord,
   rangeOf,
   usualFacts,
   valueOf,
 } from "../src/columns.ts";
 import { parseFilter, passes } from "../src/filter.ts";
 import { sortedHeads } from "../src/head_table.ts";
-import { quantile, shown, tokens, withError } from "../src/numbers.ts";
+import { counted, quantile, shown, span, tokens, weighted, withError } from "../src/numbers.ts";
 import { csv, fileName } from "../src/save.ts";
 import { rankCorrelation, ranks } from "../src/scatter_chart.ts";
 import { initialView, readView, writeView } from "../src/state.ts";
 
 /** A column of the schema, as the program writes it into the page. */
 function known(name, topic, more = {}) {
-  const empty = { title: "", colors: null, error_of: "", in_facts: false, in_list: false };
+  const nothing = { title: "", colors: null, error_of: "", counted_by: "", counts: "" };
+  const empty = { ...nothing, range: [null, null], is_exact: false, in_facts: false, in_list: false };
   return { name, meaning: `The meaning of ${name}`, topic, ...empty, ...more };
 }
 
@@ -145,17 +159,122 @@ test("equal values get the mean of their ranks", () => {
 
 test("cells are averaged over the heads that have them", () => {
   const cells = { count: 2, keys: {}, columns: { plasticity: Float64Array.of(0.1, NaN, 0.2, 0.5, 0.9, 0.7) } };
-  const { values, counts } = middleOf(cells, "plasticity", [0, 1, 2], "mean");
+  const { values, heads, totals, support } = middleOf(cells, "plasticity", [0, 1, 2], "mean");
   assert.deepEqual(
     [...values].map((value) => value.toFixed(4)),
     ["0.4000", "0.6000"],
   );
-  assert.deepEqual([...counts], [3, 2]);
+  assert.deepEqual([...heads], [3, 2]);
+  // Without counts nothing is little data.
+  assert.ok([...totals, ...support].every(Number.isNaN));
   assert.deepEqual(
     [...middleOf(cells, "plasticity", [0, 1, 2], "median").values].map((value) => value.toFixed(4)),
     ["0.2000", "0.6000"],
   );
   assert.ok(Number.isNaN(middleOf(cells, "plasticity", [], "mean").values[0]));
+});
+
+test("means and medians weigh heads by their counts", () => {
+  assert.equal(weighted("mean", [0.2, 0.8], [1, 3]).toFixed(4), "0.6500");
+  assert.equal(weighted("median", [0.9, 0.1, 0.5, 0.2], [1, 1, 3, 1]), 0.5);
+  assert.equal(weighted("median", [0.9, 0.1, 0.5, 0.3], [7, 7, 7, 7]), 0.4);
+  assert.ok(Number.isNaN(weighted("mean", [], [])));
+  const cells = { count: 2, keys: {}, columns: { plasticity: Float64Array.of(0.2, 1, 0.8, 0.5) } };
+  const counts = Float64Array.of(30, 0, 10, 4);
+  const { values, totals, support } = middleOf(cells, "plasticity", [0, 1], "mean", counts);
+  assert.equal(values[0].toFixed(4), "0.3500");
+  assert.deepEqual([...totals], [40, 4]);
+  // The second cell has values in one of two heads.
+  assert.deepEqual([...support], [40, 2]);
+  assert.equal(values[1], 0.5);
+});
+
+/** Two heads over three query buckets, with exact values, errors and groups. */
+function dataOverTime() {
+  const time = {
+    count: 3,
+    keys: { q_bucket: Int32Array.of(0, 1, 2) },
+    columns: {
+      plasticity: Float64Array.of(NaN, 0.9, 0.8, NaN, 0.7, 0.6),
+      n_pairs: Float64Array.of(0, 50, 50, 0, 50, 50),
+      ap_exact: Float64Array.of(0.5, 0.4, 0.3, 0.6, 0.5, NaN),
+      ap_exact_se: Float64Array.of(0.1, 0.1, 0.1, 0.3, NaN, NaN),
+      n_triples: Float64Array.of(100.001, 100, 100, 299.999, 300, 0),
+    },
+  };
+  const times = [
+    known("plasticity", "Other", { title: "Pooled", counted_by: "n_pairs" }),
+    known("n_pairs", "Other", { counts: "pairs of keys" }),
+    known("ap_exact", "Other", { title: "Position-exact", counted_by: "n_triples", is_exact: true }),
+    known("ap_exact_se", "Other", { error_of: "ap_exact", counted_by: "n_triples" }),
+    known("n_triples", "Other", { counts: "triples" }),
+  ];
+  const tables = { time };
+  return { ...dataWith(["ap_exact"]), schema: { ...schema, tables: { time: times } }, tables, minCount: 30 };
+}
+
+test("curves are position-exact first, with errors and counts", () => {
+  const data = dataOverTime();
+  assert.deepEqual(curveColumns(data), ["ap_exact", "plasticity"]);
+  const exact = curves(data, "ap_exact");
+  assert.deepEqual([exact.y(0, 2), exact.error(1, 0), exact.count(1, 0), exact.counts], [0.3, 0.3, 300, "triples"]);
+  const pooled = curves(data, "plasticity");
+  assert.deepEqual([pooled.y(1, 1), pooled.count(1, 1), pooled.counts], [0.7, 50, "pairs of keys"]);
+  assert.ok(Number.isNaN(pooled.error(1, 1)));
+  assert.equal(initialView(data).curve, "ap_exact");
+  assert.equal(readView(writeView({ ...initialView(data), curve: "plasticity" }, data), data).curve, "plasticity");
+  data.tables.time.columns.ap_exact.fill(NaN);
+  assert.deepEqual(curveColumns(data), ["plasticity"]);
+  assert.equal(readView("curve=ap_exact", data).curve, "plasticity");
+  assert.equal(countsOf(data, "buckets", "plasticity"), null);
+  assert.deepEqual(curveColumns(dataWith([])), []);
+});
+
+test("the error of a mean over heads follows the groups of documents", () => {
+  const data = dataOverTime();
+  assert.equal(jackknife([0.4, 0.5, 0.6]).toFixed(6), (0.1 * Math.sqrt(4 / 3)).toFixed(6));
+  assert.ok(Number.isNaN(jackknife([1, 2])));
+  // Without groups: the upper bound, (0.1 x 100 + 0.3 x 300) / 400. A head without an error is left out.
+  assert.equal(meanError(data, [0, 1], [100, 300], [0.1, 0.3]).toFixed(6), "0.250000");
+  assert.equal(meanError(data, [0, 1], [100, 300], [0.1, NaN]), 0.1);
+  assert.ok(Number.isNaN(meanError(data, [0], [100], [NaN])));
+  const groups = (values) => ({ count: 3, keys: {}, columns: { ap_exact: Float64Array.from(values) } });
+  const error = (values) => {
+    const one = { ...data, tables: { ...data.tables, groups: groups(values) } };
+    return meanError(one, [0, 1], [1, 1], [0.3, 0.3]).toFixed(6);
+  };
+  // Heads that move as one; heads that move apart, the second by half as much: (1 - 0.5) / (1 + 0.5) of the bound.
+  assert.equal(error([0.4, 0.5, 0.6, 0.1, 0.2, 0.3]), "0.300000");
+  assert.equal(error([0.4, 0.5, 0.6, 0.75, 0.7, 0.65]), "0.100000");
+  assert.equal(error([0.5, 0.5, 0.5, 0.5, 0.5, 0.5]), "0.300000");
+});
+
+test("heads with little data set no colour, and one value no colour beyond its range", () => {
+  const data = dataWith(["share", "n"]);
+  data.schema = {
+    ...schema,
+    metrics: [
+      known("share", "Other", { range: [0, 1], counted_by: "n" }),
+      known("n", "Other", { counts: "triples" }),
+      known("exact", "Other", { counted_by: "n", is_exact: true }),
+    ],
+  };
+  data.minCount = 30;
+  data.columns.get("share").values = Float64Array.of(0.5, 0.9);
+  data.columns.get("n").values = Float64Array.of(4096, 29);
+  assert.deepEqual(countOf(data, "share", 1), { count: 29, word: "triples" });
+  assert.deepEqual([0, 1].map((head) => hasLittleData(data, "share", head)), [false, true]);
+  assert.deepEqual(rangeOf(data, "share", [0, 1]), [0, 1]);
+  data.columns.get("n").values = Float64Array.of(4096, 30);
+  assert.deepEqual(rangeOf(data, "share", [0, 1]), [0.5, 0.9]);
+  assert.deepEqual(rangeOf(data, "share", [1]), [0.4, 1]);
+  const words = ["share", "exact", "n", "other"].map((column) => measureWord(data, column));
+  assert.deepEqual(words, ["pooled", "position-exact", "", ""]);
+});
+
+test("counts are told in words", () => {
+  assert.deepEqual([counted(1, "head"), counted(1152, "head")], ["1 head", "1,152 heads"]);
+  assert.deepEqual([span([35, NaN, 11918]), span([4096, 4096]), span([NaN])], ["35 to 11,918", "4,096", ""]);
 });
 
 test("the weights of a head are scaled to sum to 1", () => {

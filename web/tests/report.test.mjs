@@ -78,7 +78,7 @@ test("a click on a head shows its own cells", async () => {
   const before = await page.locator("#chart-distance").screenshot();
   await page.locator("#chart-head-map").click({ position: await cellOf(page, 23, 2, 30, 9) });
   assert.equal(await page.locator(".chosen-name").textContent(), "Layer 23, head 2");
-  assert.match(await page.locator("#card-distance figcaption").textContent(), /^Layer 23, head 2\./);
+  assert.match(await page.locator("#card-distance figcaption").textContent(), /^Layer 23, head 2; /);
   assert.notDeepEqual(await page.locator("#chart-distance").screenshot(), before);
   const facts = await page.locator(".head-facts").textContent();
   const head = metrics().find((row) => row.layer === 23 && row.q_head === 2);
@@ -86,7 +86,7 @@ test("a click on a head shows its own cells", async () => {
   await page.locator("#head-table tbody tr").nth(2).click();
   assert.equal(await page.locator("tr.chosen .row-name").textContent(), (await rowNames(page))[2]);
   await page.getByRole("button", { name: "Clear the chosen head" }).click();
-  assert.match(await page.locator("#card-distance figcaption").textContent(), /^Mean of 40 heads\./);
+  assert.match(await page.locator("#card-distance figcaption").textContent(), /^Mean of 40 heads, weighted by/);
   // A click on a cell that was not measured chooses no head.
   await page.locator("#chart-head-map").click({ position: await cellOf(page, 0, 0, 30, 9) });
   assert.equal(await page.locator(".chosen-name").textContent(), "No head chosen");
@@ -124,6 +124,54 @@ test("columns are switched in map, scatter and table", async () => {
   await page.close();
 });
 
+test("curves are position-exact with errors, and pooled on request", async () => {
+  const { page, trouble } = await open(file);
+  const card = page.locator("#card-curves");
+  assert.equal(await card.locator("h3").textContent(), "Position-exact plasticity over position");
+  assert.match(
+    await card.locator("figcaption").textContent(),
+    /weighted by triples\. 5,369 to 11,918 triples in a bucket\. Bands: ± 1 standard error over documents\./,
+  );
+  const exact = await page.locator("#chart-curves").screenshot();
+  await card.getByRole("button", { name: "Pooled" }).click();
+  assert.equal(await card.locator("h3").textContent(), "Pooled plasticity over position");
+  assert.doesNotMatch(await card.locator("figcaption").textContent(), /standard error/);
+  assert.match(await card.locator("figcaption").textContent(), /weighted by pairs of keys/);
+  assert.notDeepEqual(await page.locator("#chart-curves").screenshot(), exact);
+  assert.match(await page.evaluate(() => location.hash), /curve=plasticity/);
+  // The other charts say it in their titles as well.
+  assert.match(await page.locator("#card-distance h3").textContent(), /^Position-exact/);
+  assert.match(await page.locator("#card-buckets h3").textContent(), /^Pooled/);
+  assert.match(await page.locator("#card-head-map h3").textContent(), /ap_exact, position-exact$/);
+  await choose(page, "head-map", "Column", "ap_overall");
+  assert.match(await page.locator("#card-head-map h3").textContent(), /ap_overall, pooled$/);
+  assert.deepEqual(trouble, []);
+  await page.close();
+});
+
+test("little data is hatched and said so", async () => {
+  const { page, trouble } = await open(file);
+  const caption = page.locator("#card-distance figcaption");
+  assert.match(
+    await caption.textContent(),
+    /35 to 7,661 triples in a cell\. Hatched, little data: triples × share of heads with any below 30\./,
+  );
+  // Two keys that are both 3 to 6 tokens away: the third of eleven columns, the second of ten rows.
+  const box = await page.locator("#chart-distance").boundingBox();
+  const across = 58 + (2.5 / 11) * (box.width - 72);
+  const down = 10 + (8.5 / 10) * (box.height - 98);
+  await page.locator("#chart-distance").hover({ position: { x: across, y: down } });
+  await page.locator("#chart-distance .tip").waitFor();
+  const tip = await page.locator("#chart-distance .tip").textContent();
+  assert.match(tip, /heads17triples35little data/);
+  const all = report(sample, "all", "--min_count", "0");
+  const { page: other } = await open(all);
+  assert.doesNotMatch(await other.locator("#card-distance figcaption").textContent(), /little data/);
+  assert.deepEqual(trouble, []);
+  await page.close();
+  await other.close();
+});
+
 test("every chart saves PNG and SVG", async () => {
   const { page } = await open(file);
   for (const chart of charts) {
@@ -138,6 +186,9 @@ test("every chart saves PNG and SVG", async () => {
       return parsed.querySelector("parsererror") ? -1 : parsed.querySelectorAll("path, rect").length;
     }, svg.content.toString());
     assert.ok(shapes > 20, `${chart}: ${shapes} shapes`);
+    const [exact, pooled] = ["position-exact plasticity", "pooled plasticity"];
+    const says = { distance: exact, curves: exact, buckets: pooled }[chart] ?? "";
+    assert.ok(svg.content.toString().includes(says), `${chart} does not say what it shows`);
     // Chromium drops a page's downloads beyond ten in a second.
     await page.waitForTimeout(300);
   }

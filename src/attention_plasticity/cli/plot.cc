@@ -46,7 +46,7 @@ Gnuplot gnuplot_here() {
 
 Command plot_command() {
   Command command{"plot",
-                  fmt::format("{}", fmt::join(figure_words(), "|")),
+                  fmt::format("{} RESULTS", fmt::join(figure_words(), "|")),
                   "Draw a figure of a run's tables: PNG, SVG or PDF.",
                   {config_flag("YAML file with any of the fields below; flags win over it.")}};
   command.flags.insert(command.flags.end(), plot_fields().begin(), plot_fields().end());
@@ -56,7 +56,7 @@ Command plot_command() {
 int run_plot(const Arguments& arguments) {
   const PlotRequest request = plot_request(arguments);
   const Figure figure = draw_figure(request.figure, gnuplot_here());
-  for (const std::string& note : figure.notes) tell(fmt::format("gnuplot: {}\n", note));
+  for (const std::string& note : figure.notes) tell(note + "\n");
   write_file_atomically(request.output, figure.image);
   fmt::print("{}\n", request.output);
   return 0;

@@ -43,13 +43,20 @@ const FieldTable<PlotSettings>& plot_table() {
   using Settings = PlotSettings;
   using Options = FigureOptions;
   const auto figure = [](auto member) { return nested(&Settings::figure, member); };
+  const auto selection = [&](auto member) {
+    return [member](auto& settings) -> auto& { return settings.figure.selection.*member; };
+  };
   const char* lines = "plasticity";
   const char* maps = "heatmap distance heads";
   const char* buckets = "plasticity heatmap";
   const char* from_run = "as run.json says";
   static const FieldTable<PlotSettings> table{
-      {"bucket_csv", values::text(), figure(&Options::table), "head_bucket_plasticity.csv of a run, or its folder.",
-       "none", buckets},
+      {"results", values::text(), figure(&Options::table),
+       "The folder of a run, or the table to draw; the same as the argument RESULTS.", "none"},
+      {"time_csv", values::text(), figure(&Options::table), "head_time_plasticity.csv of a run, or its folder.", "none",
+       lines},
+      {"bucket_csv", values::text(), figure(&Options::table),
+       "head_bucket_plasticity.csv of a run, or its folder. Curves of the file itself are pooled.", "none", buckets},
       {"component_csv", values::text(), figure(&Options::table), "head_component_weights.csv of a run, or its folder.",
        "none", "components"},
       {"distance_csv", values::text(), figure(&Options::table), "head_distance_plasticity.csv of a run, or its folder.",
@@ -58,7 +65,16 @@ const FieldTable<PlotSettings>& plot_table() {
        "heads"},
       {"output", image_file(), &Settings::output, "Image file; its ending sets the format: .png, .svg or .pdf.",
        "beside the table"},
-      {"column", values::text(), figure(&Options::column), "Column of the metrics to show.", "", "heads"},
+      {"layers", values::indices(), selection(&HeadSelection::layers), "Layers to draw, such as 0-3,7.", "all"},
+      {"heads", values::indices(), selection(&HeadSelection::heads),
+       "Query heads to draw in each layer, such as 0-3,7.", "all"},
+      {"min_count", values::count(0), figure(&Options::min_count),
+       "Pairs, triples or queries below which a value is shown as little data and sets no colour.", "",
+       "plasticity heatmap distance heads"},
+      {"pooled", values::boolean(), figure(&Options::pooled),
+       "Draw pooled plasticity, also where the position-exact one is known.", "", lines},
+      {"column", values::text(), figure(&Options::column), "Column of the metrics to show.",
+       "ap_exact; ap_overall without it", "heads"},
       {"agg", values::word({"mean", "median"}), figure(&Options::agg), "How the values of many heads become one.", "",
        "heatmap components distance"},
       {"limit", values::integer(1, 10'000), figure(&Options::limit), "Number of components to show, from the first on.",
@@ -82,6 +98,8 @@ const FieldTable<PlotSettings>& plot_table() {
       {"vmax", values::number(), figure(&Options::vmax), "Value of the last colour.", "the largest value", maps},
       {"title", values::text_or_empty(), figure(&Options::title), "Replaces the whole title.",
        "what is shown, and the model"},
+      {"caption", values::text_or_empty(), figure(&Options::caption), "Replaces the line below the figure.",
+       "the heads and counts"},
       {"model_name", values::text(), figure(&Options::model_name), "The model's name in the title.", from_run},
       {"ylabel", values::text_or_empty(), figure(&Options::ylabel), "Label of the vertical axis.", "share",
        "components"},
@@ -94,12 +112,29 @@ const FieldTable<PlotSettings>& plot_table() {
 }
 
 FigureKind kind_of(const Arguments& arguments) {
-  if (arguments.positionals.size() == 1) {
-    return static_cast<FigureKind>(word_index(arguments.positionals.front(), kinds));
-  }
+  const std::size_t words = arguments.positionals.size();
+  if (words == 1 || words == 2) return static_cast<FigureKind>(word_index(arguments.positionals.front(), kinds));
   throw Error(ErrorKind::usage,
-              fmt::format("plot needs one figure, before or after the flags: {}{}", fmt::join(kinds, ", "),
-                          arguments.positionals.size() > 1 ? "; files are given as flags" : ""));
+              fmt::format("plot takes a figure, and the folder of a run or a table of it: plot {} RESULTS",
+                          fmt::join(kinds, "|")));
+}
+
+// The flags that name a table.
+bool names_table(const Setting& flag) {
+  constexpr std::array<std::string_view, 6> names{"results",       "time_csv",     "bucket_csv",
+                                                  "component_csv", "distance_csv", "metrics"};
+  return flag.value.has_value() && std::ranges::find(names, flag.field) != names.end();
+}
+
+// The argument RESULTS wins over a configuration file; beside a flag it would be ambiguous.
+void take_results(const Arguments& arguments, PlotSettings& settings) {
+  if (arguments.positionals.size() < 2) return;
+  const auto flag = std::ranges::find_if(arguments.flags, names_table);
+  if (flag != arguments.flags.end()) {
+    throw Error(ErrorKind::usage, fmt::format("the results are given twice: as {} and as --{}",
+                                              arguments.positionals.back(), flag->field));
+  }
+  settings.figure.table = arguments.positionals.back();
 }
 
 }  // namespace
@@ -123,9 +158,12 @@ PlotRequest plot_request(const Arguments& arguments) {
   if (settings.color_by_layer) settings.figure.curve_colors = CurveColors::layer;
   if (settings.color_trend) settings.figure.curve_colors = CurveColors::trend;
   settings.figure.kind = kind;
+  take_results(arguments, settings);
   if (settings.figure.table.empty()) {
-    const auto table = std::ranges::find_if(plot_fields(), [&](const Field& f) { return f.applies_to(figure); });
-    throw Error(ErrorKind::usage, fmt::format("plot {} needs --{}: {}", figure, table->name, table->help));
+    throw Error(ErrorKind::usage,
+                fmt::format("plot {0} needs the results of a run: plot {0} RESULTS, where RESULTS is the folder that "
+                            "analyze wrote to",
+                            figure));
   }
   const std::filesystem::path beside = results_folder(settings.figure.table) / fmt::format("{}.png", figure);
   if (settings.output) settings.figure.format = format_of(*settings.output);

@@ -30,8 +30,26 @@ TEST(PlotRequest, HasTheDocumentedDefaults) {
   EXPECT_EQ(plot.figure.style, FigureStyle::paper);
   EXPECT_EQ(plot.figure.curve_colors, CurveColors::none);
   EXPECT_FALSE(plot.figure.bucket_type);
-  EXPECT_EQ(request({"heads", "--metrics", "m.csv"}).figure.column, "ap_exact");
+  EXPECT_FALSE(plot.figure.pooled);
+  EXPECT_EQ(plot.figure.min_count, 30U);
+  EXPECT_TRUE(plot.figure.selection.layers.empty());
+  EXPECT_FALSE(request({"heads", "--metrics", "m.csv"}).figure.column);
   EXPECT_EQ(request({"heads", "--metrics", "m.csv"}).output, "heads.png");
+}
+
+TEST(PlotRequest, TakesTheResultsAsItsArgument) {
+  const PlotRequest plot = request({"distance", "out/run", "--min_count", "0", "--layers", "0-2,7", "--heads", "3"});
+  EXPECT_EQ(plot.figure.table, "out/run");
+  EXPECT_EQ(plot.figure.min_count, 0U);
+  EXPECT_EQ(plot.figure.selection.layers, (std::vector<int>{0, 1, 2, 7}));
+  EXPECT_EQ(plot.figure.selection.heads, (std::vector<int>{3}));
+  EXPECT_EQ(request({"plasticity", "--results", "out/run"}).figure.table, "out/run");
+  EXPECT_EQ(request({"plasticity", "--time_csv", "t.csv", "--pooled"}).figure.table, "t.csv");
+  EXPECT_TRUE(request({"plasticity", "--time_csv", "t.csv", "--pooled"}).figure.pooled);
+  EXPECT_EQ(request({"plasticity", "r", "--bucket_csv", "null"}).figure.table, "r");
+  EXPECT_THROW(request({"plasticity", "r", "--bucket_csv", "b.csv"}), Error);
+  EXPECT_THROW(request({"plasticity", "r", "s"}), Error);
+  EXPECT_THROW(request({"components", "r", "--min_count", "3"}), Error);
 }
 
 TEST(PlotRequest, TakesEveryOption) {

@@ -13,6 +13,7 @@ namespace {
 struct ReportFlags {
   std::optional<std::string> output;
   std::optional<std::filesystem::path> labels;
+  std::size_t min_count = ReportOptions().min_count;
 };
 
 const FieldTable<ReportFlags>& report_table() {
@@ -21,6 +22,8 @@ const FieldTable<ReportFlags>& report_table() {
        "report.html in the folder of the results"},
       {"labels", values::any_text(), &ReportFlags::labels, "Known labels of heads.",
        "head_labels.csv of the results, if there is one"},
+      {"min_count", values::count(0), &ReportFlags::min_count,
+       "Pairs, triples or queries below which a value is shown as little data and sets no colour."},
   };
   return table;
 }
@@ -43,12 +46,14 @@ int run_report(const Arguments& arguments) {
   options.results =
       arguments.only_positional("report takes one folder of results: attention-plasticity report RESULTS");
   options.labels = flags.labels;
+  options.min_count = flags.min_count;
   const Report report = make_report(options);
   const std::filesystem::path output =
       flags.output.value_or((results_folder(options.results) / "report.html").string());
   for (const std::string& note : report.notes) tell(with_flags(note) + "\n");
   write_file_atomically(output, report.page);
-  fmt::print("{}: {} heads, {}\n", output.string(), report.heads, readable_size(report.page.size()));
+  fmt::print("{}: {} head{}, {}\n", output.string(), report.heads, report.heads == 1 ? "" : "s",
+             readable_size(report.page.size()));
   return 0;
 }
 

@@ -26,7 +26,7 @@ double BucketGeometry::middle(int bucket) const {
 void check_reach(const BucketGeometry& geometry, int last_bucket) {
   if (geometry.middle(last_bucket) <= farthest) return;
   throw Error(ErrorKind::usage,
-              fmt::format("bucket {} would lie {:.1e} tokens into the text; check bucket_type and bucket_min_size",
+              fmt::format("bucket {} would lie {:.1e} tokens into the text; check `bucket_type` and `bucket_min_size`",
                           last_bucket, geometry.middle(last_bucket)));
 }
 

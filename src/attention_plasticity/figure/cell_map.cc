@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,56 +15,84 @@
 namespace attention_plasticity {
 namespace {
 
-using ValuesByCell = std::map<std::pair<int, int>, std::vector<double>>;
+struct Cell {
+  std::vector<CountedValue> heads;
+  double count = 0;
+};
+using Cells = std::map<std::pair<int, int>, Cell>;
 
-// The values of every (row, column) for which `counts` holds.
-template <typename Counts>
-ValuesByCell values_by_cell(const CsvTable& table, std::size_t row_column, std::size_t column_column,
-                            std::size_t value_column, Counts&& counts) {
-  ValuesByCell values;
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    const std::pair cell(table.index(i, row_column), table.index(i, column_column));
-    const double value = table.number(i, value_column);
-    if (!std::isnan(value) && counts(cell.first, cell.second)) values[cell].push_back(value);
-  }
-  if (values.empty()) throw Error(ErrorKind::input, "has no value of plasticity to draw", table.file);
-  return values;
+// Which columns of a table hold the keys of a cell, its value and its count.
+struct CellColumns {
+  TableId table;
+  std::string_view row;
+  std::string_view column;
+  std::string_view value = "plasticity";
+};
+
+Matrix blank_matrix(std::size_t rows, std::size_t columns) {
+  Matrix matrix(rows, columns);
+  std::fill_n(matrix.data(), rows * columns, std::numeric_limits<double>::quiet_NaN());
+  return matrix;
 }
 
-CellMap map_of(ValuesByCell values, Aggregate aggregate, const CsvTable& table) {
+CellMap map_of(const Cells& cells, std::size_t heads, Aggregate aggregate, const CsvTable& table) {
   const auto by_column = [](const auto& a, const auto& b) { return a.first.second < b.first.second; };
-  const auto [left, right] = std::ranges::minmax_element(values, by_column);
+  const auto [left, right] = std::ranges::minmax_element(cells, by_column);
   CellMap map;
-  map.first_row = values.begin()->first.first;
+  map.first_row = cells.begin()->first.first;
   map.first_column = left->first.second;
-  const auto rows = static_cast<std::size_t>(values.rbegin()->first.first - map.first_row) + 1;
+  map.heads = heads;
+  const auto rows = static_cast<std::size_t>(cells.rbegin()->first.first - map.first_row) + 1;
   const auto columns = static_cast<std::size_t>(right->first.second - map.first_column) + 1;
   check_map_size(rows, columns, table.file);
-  map.cells = Matrix(rows, columns);
-  std::fill_n(map.cells.data(), rows * columns, std::numeric_limits<double>::quiet_NaN());
-  for (auto& [cell, heads] : values) {
-    map.cells.row(static_cast<std::size_t>(cell.first -
-                                           map.first_row))[static_cast<std::size_t>(cell.second - map.first_column)] =
-        aggregated(std::move(heads), aggregate);
+  map.cells = blank_matrix(rows, columns);
+  map.counts = blank_matrix(rows, columns);
+  map.support = blank_matrix(rows, columns);
+  for (const auto& [place, cell] : cells) {
+    const auto row = static_cast<std::size_t>(place.first - map.first_row);
+    const auto column = static_cast<std::size_t>(place.second - map.first_column);
+    map.cells.row(row)[column] = aggregated(cell.heads, aggregate);
+    map.counts.row(row)[column] = cell.count;
+    map.support.row(row)[column] = supporting_count(cell.count, cell.heads.size(), heads);
   }
+  return map;
+}
+
+// The map of the cells (row, column) for which `is_drawn` holds.
+template <typename IsDrawn>
+CellMap cell_map(const CsvTable& table, const CellColumns& columns, Aggregate aggregate, IsDrawn&& is_drawn) {
+  const auto place = [&](std::string_view column) { return column_place(table, columns.table, column); };
+  const std::size_t layer = place("layer");
+  const std::size_t q_head = place("q_head");
+  const std::size_t row_column = place(columns.row);
+  const std::size_t column_column = place(columns.column);
+  const std::size_t value_column = place(columns.value);
+  const auto count_column = count_place(table, columns.table, columns.value);
+  Cells cells;
+  std::set<std::pair<int, int>> heads;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const std::pair cell(table.index(i, row_column), table.index(i, column_column));
+    const CountedValue head{table.number(i, value_column), count_column ? table.number(i, *count_column) : 1};
+    if (std::isnan(head.value) || !(head.count > 0) || !is_drawn(cell.first, cell.second)) continue;
+    heads.emplace(table.index(i, layer), table.index(i, q_head));
+    cells[cell].heads.push_back(head);
+    cells[cell].count += head.count;
+  }
+  if (cells.empty()) throw Error(ErrorKind::input, "has no value of plasticity to draw", table.file);
+  CellMap map = map_of(cells, heads.size(), aggregate, table);
+  map.has_counts = count_column.has_value();
   return map;
 }
 
 }  // namespace
 
 CellMap bucket_map(const CsvTable& table, Aggregate aggregate) {
-  const std::size_t query = column_place(table, TableId::buckets, "q_bucket");
-  const std::size_t key = column_place(table, TableId::buckets, "k_bucket");
-  const std::size_t value = column_place(table, TableId::buckets, "plasticity");
-  const auto is_causal = [](int q_bucket, int k_bucket) { return k_bucket < q_bucket; };
-  return map_of(values_by_cell(table, query, key, value, is_causal), aggregate, table);
+  return cell_map(table, {TableId::buckets, "q_bucket", "k_bucket"}, aggregate,
+                  [](int q_bucket, int k_bucket) { return k_bucket < q_bucket; });
 }
 
 CellMap distance_map(const CsvTable& table, Aggregate aggregate) {
-  const std::size_t far = column_place(table, TableId::distance, "far_bin");
-  const std::size_t near = column_place(table, TableId::distance, "near_bin");
-  const std::size_t value = column_place(table, TableId::distance, "plasticity");
-  return map_of(values_by_cell(table, far, near, value, [](int, int) { return true; }), aggregate, table);
+  return cell_map(table, {TableId::distance, "far_bin", "near_bin"}, aggregate, [](int, int) { return true; });
 }
 
 double distance_bin_start(int bin) { return std::exp2(bin) - 1; }

@@ -6,12 +6,16 @@
 
 namespace attention_plasticity {
 
-/// Plasticity by two axes of buckets or bins, aggregated over all heads. Rows and columns run without gaps from the
-/// first to the last that have a value; a cell without a value is NaN.
+/// Plasticity by two axes of buckets or bins, aggregated over all heads with their counts as weights. Rows and columns
+/// run without gaps from the first to the last that have a value; a cell without a value is NaN.
 struct CellMap {
   int first_row = 0;
   int first_column = 0;
   Matrix cells;
+  Matrix counts;            ///< pairs or triples of a cell, summed over heads; NaN for a cell without a value
+  Matrix support;           ///< supporting_count of a cell; NaN for a cell without a value
+  bool has_counts = false;  ///< whether the table has counts; otherwise every head counts as one
+  std::size_t heads = 0;    ///< heads with any value
 };
 
 // Both throw Error(input) when a column or all values are missing.

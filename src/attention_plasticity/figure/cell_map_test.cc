@@ -29,6 +29,21 @@ TEST(BucketMap, IsTheMeanOverHeadsWithBlanksBetween) {
   EXPECT_TRUE(std::isnan(map.cells.row(2)[0]));
 }
 
+TEST(BucketMap, WeighsHeadsByTheirPairs) {
+  const CellMap map = bucket_map(parse_csv("layer,q_head,k_head,q_bucket,k_bucket,plasticity,n_pairs\n"
+                                           "0,0,0,1,0,0.2,30\n0,1,0,1,0,0.8,10\n0,0,0,2,0,0.5,4\n0,1,0,2,0,0.9,0\n"),
+                                 Aggregate::mean);
+  EXPECT_TRUE(map.has_counts);
+  EXPECT_EQ(map.heads, 2U);
+  EXPECT_DOUBLE_EQ(map.cells.row(0)[0], 0.35);
+  EXPECT_EQ(map.counts.row(0)[0], 40);
+  EXPECT_EQ(map.support.row(0)[0], 40);
+  EXPECT_EQ(map.cells.row(1)[0], 0.5);
+  EXPECT_EQ(map.counts.row(1)[0], 4);
+  EXPECT_EQ(map.support.row(1)[0], 2);  // one of two heads has the cell
+  EXPECT_FALSE(bucket_map(parse_csv(buckets), Aggregate::mean).has_counts);
+}
+
 TEST(BucketMap, IsTheMedianOnRequest) {
   const CellMap map = bucket_map(parse_csv(buckets), Aggregate::median);
   EXPECT_EQ(map.cells.row(0)[0], 0.2);
@@ -46,8 +61,9 @@ TEST(BucketMap, NeedsKeyBucketsAndCausalValues) {
   };
   EXPECT_EQ(refused("layer,q_head,bucket,ap_bucket\n0,0,1,0.5\n"),
             "input: b.csv: has no column k_bucket; it should be the head_bucket_plasticity.csv of a run");
-  EXPECT_EQ(refused("q_bucket,k_bucket,plasticity\n1,1,0.5\n"), "input: b.csv: has no value of plasticity to draw");
-  EXPECT_EQ(refused("q_bucket,k_bucket,plasticity\n1,0,0.5\n9999,9998,0.5\n"),
+  EXPECT_EQ(refused("layer,q_head,q_bucket,k_bucket,plasticity\n0,0,1,1,0.5\n"),
+            "input: b.csv: has no value of plasticity to draw");
+  EXPECT_EQ(refused("layer,q_head,q_bucket,k_bucket,plasticity\n0,0,1,0,0.5\n0,0,9999,9998,0.5\n"),
             "input: b.csv: 9999 by 9999 cells are too many to draw");
 }
 

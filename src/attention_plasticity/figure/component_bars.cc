@@ -35,20 +35,20 @@ ComponentBars component_bars(const CsvTable& table, Aggregate aggregate, std::op
   }
 
   ComponentBars bars;
-  std::vector<std::vector<double>> shares;
+  std::vector<std::vector<CountedValue>> shares;
   for (const auto& [id, head] : heads) {
     if (!(head.sum > 0)) continue;
     ++bars.heads;
     for (const auto& [component, weight] : head.weights) {
       if (component >= shares.size()) shares.resize(component + 1);
-      shares[component].push_back(weight / head.sum);
+      shares[component].push_back({weight / head.sum});
     }
   }
   if (bars.heads == 0) throw Error(ErrorKind::input, "has no head with weights to draw", table.file);
   if (limit && *limit < shares.size()) shares.resize(*limit);
   bars.shares.resize(shares.size());
   std::ranges::transform(shares, bars.shares.begin(),
-                         [&](const std::vector<double>& values) { return aggregated(values, aggregate); });
+                         [&](const std::vector<CountedValue>& values) { return aggregated(values, aggregate); });
   return bars;
 }
 

@@ -22,7 +22,10 @@ enum class FigureKind { plasticity, heatmap, components, distance, heads };
 struct FigureOptions {
   FigureKind kind = FigureKind::plasticity;
   std::filesystem::path table;            ///< the CSV, or the folder of a run
+  HeadSelection selection;                ///< the heads to draw
+  std::size_t min_count = 30;             ///< pairs, triples or queries below which a value is little data
   std::optional<std::string> title;       ///< none: what is shown, and the model's name
+  std::optional<std::string> caption;     ///< none: the number of heads and the counts
   std::optional<std::string> model_name;  ///< none: from run.json beside the table
   std::optional<double> width;            ///< inches; none: depends on the kind
   std::optional<double> height;
@@ -30,6 +33,7 @@ struct FigureOptions {
   ImageFormat format = ImageFormat::png;
   FigureStyle style = FigureStyle::paper;
 
+  bool pooled = false;                           ///< plasticity: the pooled curve even where the exact one is known
   double alpha = 0.25;                           ///< plasticity
   double line_width = 0.8;                       ///< plasticity
   CurveColors curve_colors = CurveColors::none;  ///< plasticity
@@ -37,24 +41,26 @@ struct FigureOptions {
   std::optional<BucketType> bucket_type;         ///< plasticity, heatmap; none: from run.json, else uniform
   std::optional<double> bucket_min_size;         ///< plasticity, heatmap; none: from run.json
   std::optional<std::string> cmap;               ///< all but components; none: viridis for lines, magma for maps
-  std::optional<double> vmin;                    ///< heatmap, distance, heads; none: the least value
-  std::optional<double> vmax;                    ///< heatmap, distance, heads; none: the largest value
+  std::optional<double> vmin;                    ///< heatmap, distance, heads; none: the least value that is coloured
+  std::optional<double> vmax;                    ///< heatmap, distance, heads; none: the largest one
   Aggregate agg = Aggregate::mean;               ///< heatmap, distance, components
   std::optional<std::size_t> limit;              ///< components; none: all
   std::optional<std::string> ylabel;             ///< components
-  std::string column = "ap_exact";               ///< heads
+  std::optional<std::string> column;             ///< heads; none: the first headline measure that the table has
 };
 
-/// The table that a figure draws.
-TableId figure_table(FigureKind kind);
+struct FigureScript {
+  std::string text;                ///< for gnuplot
+  std::vector<std::string> notes;  ///< for the user
+};
 
-/// The gnuplot script of a figure. Reads the table, and run.json beside it if it exists. Throws Error(usage) for
-/// options that cannot be drawn, and Error(input) for tables that cannot be drawn.
-std::string figure_script(const FigureOptions& options);
+/// The script of a figure. Reads the table, and run.json beside it if it exists. Throws Error(usage) for options that
+/// cannot be drawn, and Error(input) for tables that cannot be drawn.
+FigureScript figure_script(const FigureOptions& options);
 
 struct Figure {
   std::string image;
-  std::vector<std::string> notes;  ///< gnuplot's warnings, for the user
+  std::vector<std::string> notes;  ///< those of the script and gnuplot's warnings, for the user
 };
 
 /// Draws a figure. The same options, tables and gnuplot give the same bytes. Throws what figure_script throws, and

@@ -9,7 +9,7 @@ namespace attention_plasticity {
 namespace {
 
 std::string labels_commands(const FigureLabels& labels, const Canvas& canvas) {
-  return title_command(labels.title, canvas) +
+  return title_command(labels.title, canvas) + caption_commands(labels.caption, canvas) +
          fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_text(labels.x), gnuplot_text(labels.y));
 }
 
@@ -19,6 +19,33 @@ std::string point_lines(const std::vector<CurvePoint>& points) {
     lines += fmt::format("{} {}\n", gnuplot_number(point.position), gnuplot_number(point.plasticity));
   }
   return lines;
+}
+
+bool has_little_data(const CurvePoint& point, double min_count) { return point.support < min_count; }
+
+// gnuplot refuses a data block without any point. This point is not drawn.
+constexpr const char* no_point = "NaN NaN NaN NaN NaN NaN NaN\n";
+
+// The mean's line. An empty line breaks it where there is little data.
+std::string mean_lines(const std::vector<CurvePoint>& points, double min_count) {
+  std::string lines;
+  for (const CurvePoint& point : points) {
+    lines += has_little_data(point, min_count) ? "\n" : point_lines({point});
+  }
+  return lines.find_first_not_of('\n') == std::string::npos ? no_point : lines;
+}
+
+// x, low, high of the band; an empty line where the error is unknown or there is little data.
+std::string band_lines(const std::vector<CurvePoint>& points, double min_count) {
+  std::string lines;
+  for (const CurvePoint& point : points) {
+    lines +=
+        std::isnan(point.error) || has_little_data(point, min_count)
+            ? "\n"
+            : fmt::format("{} {} {}\n", gnuplot_number(point.position), gnuplot_number(point.plasticity - point.error),
+                          gnuplot_number(point.plasticity + point.error));
+  }
+  return lines.find_first_not_of('\n') == std::string::npos ? no_point : lines;
 }
 
 // Heads that are drawn in one colour, and their text in the legend.
@@ -92,6 +119,28 @@ std::string share_axis(const PlasticityCurves& curves) {
   return fmt::format("set yrange [{}:{}]\n", gnuplot_number(low), gnuplot_number(high));
 }
 
+// The mean with its band, drawn after what `plot` holds.
+std::string mean_commands(const std::vector<CurvePoint>& mean, const CurveLook& look, const std::string& legend,
+                          const Theme& theme, std::string plot) {
+  std::string script;
+  constexpr double band_opacity = 0.28;
+  if (std::ranges::any_of(mean, [](const CurvePoint& point) { return !std::isnan(point.error); })) {
+    script += fmt::format("$band << EOD\n{}EOD\n", band_lines(mean, look.min_count));
+    plot += fmt::format("$band using 1:2:3 with filledcurves fillstyle solid noborder fillcolor rgb {} title {}, ",
+                        gnuplot_color(theme.mean, band_opacity), gnuplot_text("± 1 standard error"));
+  }
+  if (std::ranges::any_of(mean, [&](const CurvePoint& point) { return has_little_data(point, look.min_count); })) {
+    script += fmt::format("$little << EOD\n{}EOD\n", point_lines(mean));
+    plot += fmt::format("$little with lines linewidth 1 dashtype 3 linecolor rgb {} title {}, ",
+                        gnuplot_color(theme.mean), gnuplot_text("little data"));
+  }
+  script += fmt::format("$mean << EOD\n{}EOD\n", mean_lines(mean, look.min_count));
+  return script +
+         fmt::format(
+             "plot {}$mean with linespoints linewidth 2.5 pointtype 7 pointsize 0.3 linecolor rgb {} title {}\n", plot,
+             gnuplot_color(theme.mean), gnuplot_text(legend));
+}
+
 // Rectangles as gnuplot's boxxyerror takes them: x, y, left, right, low, high, value. Each extends a little under the
 // neighbours that are drawn after it: between cells that only touch, the background would show as a line.
 std::string cell_lines(const Matrix& cells) {
@@ -107,12 +156,24 @@ std::string cell_lines(const Matrix& cells) {
                            static_cast<double>(row + 1) + beyond, gnuplot_number(value));
     }
   }
-  return lines;
+  return lines.empty() ? no_point : lines;
 }
 
-bool has_blanks(const Matrix& cells) {
-  return std::any_of(cells.data(), cells.data() + cells.rows() * cells.cols(),
-                     [](double value) { return std::isnan(value); });
+// Whether a cell is neither coloured nor hatched.
+bool has_blanks(const MapDrawing& map) {
+  const auto blanks =
+      static_cast<std::size_t>(std::count_if(map.cells.data(), map.cells.data() + map.cells.rows() * map.cells.cols(),
+                                             [](double value) { return std::isnan(value); }));
+  return blanks > map.hatched.size();
+}
+
+// Rectangles as gnuplot's boxxyerror takes them: x, y, left, right, low, high.
+std::string hatched_lines(const std::vector<MapPlace>& places) {
+  std::string lines;
+  for (const MapPlace& place : places) {
+    lines += fmt::format("{0} {1} {0} {2} {1} {3}\n", place.column, place.row, place.column + 1, place.row + 1);
+  }
+  return lines;
 }
 
 // Bars in the margin beside marked rows; neighbouring rows share one bar.
@@ -136,12 +197,15 @@ std::string row_marks(const MapDrawing& map, const Theme& theme) {
 std::string curves_script(const PlasticityCurves& curves, const BucketGeometry& geometry, const CurveLook& look,
                           const FigureLabels& labels, const Canvas& canvas) {
   const Theme& theme = theme_of(canvas.style);
-  const std::vector<CurveGroup> groups = groups_of(curves, look, theme);
-  std::string script = canvas_commands(canvas) + legend_commands(canvas) + labels_commands(labels, canvas);
+  std::string script = canvas_commands(canvas) + labels_commands(labels, canvas) + legend_commands(canvas);
   script += position_axis(curves, geometry) + share_axis(curves);
   script += fmt::format("set grid x y linetype 1 linewidth 0.4 linecolor rgb {}\n", gnuplot_color(theme.grid));
   std::string plot;
-  if (look.colors == CurveColors::layer) {
+  // A single head is the mean itself, so that there is nothing to colour.
+  const bool is_single = curves.num_heads == 1;
+  const std::vector<CurveGroup> groups =
+      is_single || curves.heads.empty() ? std::vector<CurveGroup>{} : groups_of(curves, look, theme);
+  if (!groups.empty() && look.colors == CurveColors::layer) {
     const int last = std::max(curves.heads.back().layer, 1);
     script += palette_commands(look.layer_colors, 0, last, "layer", canvas, 1);
     // gnuplot shows the colour bar only if something is drawn with the palette. This point is NaN and stays invisible.
@@ -158,12 +222,11 @@ std::string curves_script(const PlasticityCurves& curves, const BucketGeometry& 
     plot += fmt::format("NaN with lines linewidth {} linecolor rgb {} title {}, ", std::max(look.line_width, 1.0),
                         gnuplot_color(group.color), gnuplot_text(group.legend));
   }
-  script += fmt::format("$mean << EOD\n{}EOD\n", point_lines(curves.mean));
   // The legend of trends counts the heads already.
-  const std::string legend =
-      look.colors == CurveColors::trend ? "mean" : fmt::format("mean of {} heads", curves.heads.size());
-  return script + fmt::format("plot {}$mean with lines linewidth 2.5 linecolor rgb {} title {}\n", plot,
-                              gnuplot_color(theme.mean), gnuplot_text(legend));
+  const std::string legend = is_single                           ? "1 head"
+                             : look.colors == CurveColors::trend ? "mean"
+                                                                 : fmt::format("mean of {} heads", curves.num_heads);
+  return script + mean_commands(curves.mean, look, legend, theme, plot);
 }
 
 std::string bars_script(const ComponentBars& bars, const FigureLabels& labels, const Canvas& canvas) {
@@ -196,11 +259,21 @@ std::string map_script(const MapDrawing& map, const ColorMap& colors, const Figu
     script += fmt::format("set size ratio {:.6g}\n", static_cast<double>(rows) / static_cast<double>(columns));
   }
   std::string legend;
-  if (!map.blank_note.empty() && has_blanks(map.cells)) {
+  if (!map.blank_note.empty() && has_blanks(map)) {
     script += fmt::format("set object 1 rectangle from 0,0 to {},{} behind fillstyle solid noborder fillcolor rgb {}\n",
                           columns, rows, gnuplot_color(theme.blank));
     legend += fmt::format(", NaN with boxes fillstyle solid noborder fillcolor rgb {} title {}",
                           gnuplot_color(theme.blank), gnuplot_text(map.blank_note));
+  }
+  if (!map.hatched.empty()) {
+    script += fmt::format("$hatched << EOD\n{}EOD\n", hatched_lines(map.hatched));
+    legend += fmt::format(
+        ", $hatched using 1:2:3:4:5:6 with boxxyerror fillstyle solid noborder fillcolor rgb {0} notitle"
+        ", $hatched using 1:2:3:4:5:6 with boxxyerror fillstyle transparent pattern 4 border linecolor rgb {1} "
+        "fillcolor rgb {1} linewidth 0.4 notitle"
+        ", NaN with boxes fillstyle transparent pattern 4 border linecolor rgb {1} fillcolor rgb {1} linewidth 0.4 "
+        "title {2}",
+        gnuplot_color(theme.background), gnuplot_color(theme.faint), gnuplot_text(map.hatch_note));
   }
   if (!map.marked_rows.empty()) {
     script += row_marks(map, theme);

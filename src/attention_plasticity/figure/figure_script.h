@@ -19,6 +19,7 @@ struct FigureLabels {
   std::string title;
   std::string x;
   std::string y;
+  std::string caption = {};  ///< a line at the bottom; empty: none
 };
 
 enum class CurveColors { none, layer, trend };
@@ -29,18 +30,25 @@ struct CurveLook {
   CurveColors colors = CurveColors::none;
   ColorMap layer_colors{"viridis"};
   double trend_threshold = 1e-4;  ///< slope per token, see trend_of
+  double min_count = 0;           ///< the mean is dotted where its support is below this count
 };
 
-/// The script for curves: a thin line for every head, a bold one for their mean.
+/// The script for curves: a thin line for every head, a bold one for their mean with a band of one standard error to
+/// either side, where errors are known. A single head has the bold line alone.
 std::string curves_script(const PlasticityCurves& curves, const BucketGeometry& geometry, const CurveLook& look,
                           const FigureLabels& labels, const Canvas& canvas);
 
 /// The script for bars: one for every component that has a share.
 std::string bars_script(const ComponentBars& bars, const FigureLabels& labels, const Canvas& canvas);
 
+struct MapPlace {
+  std::size_t row = 0;
+  std::size_t column = 0;
+};
+
 /// A map of coloured cells. Cell (row, column) spans column to column + 1 and row to row + 1 of the axes.
 struct MapDrawing {
-  Matrix cells;                   ///< NaN: blank
+  Matrix cells;                   ///< NaN: blank or hatched
   bool first_row_on_top = false;  ///< otherwise at the bottom
   bool square_cells = false;
   std::vector<Tick> x_ticks;
@@ -49,6 +57,8 @@ struct MapDrawing {
   double low = 0;                        ///< value of the first colour, below high
   double high = 1;                       ///< value of the last colour
   std::string blank_note;                ///< meaning of blank cells, which are then shaded; empty: no shade, no note
+  std::vector<MapPlace> hatched;         ///< cells with little data
+  std::string hatch_note;                ///< meaning of hatched cells
   std::vector<std::size_t> marked_rows;  ///< ascending
   std::string mark_note;
 };

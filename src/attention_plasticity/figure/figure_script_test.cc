@@ -8,7 +8,7 @@ namespace attention_plasticity {
 namespace {
 
 constexpr double blank = std::numeric_limits<double>::quiet_NaN();
-const FigureLabels labels{"it's `id`", "x {a}", "y @b"};
+const FigureLabels labels{"it's `id`", "x {a}", "y @b", "c `d`"};
 const BucketGeometry hundreds{BucketType::uniform, 100, true};
 
 bool has(const std::string& script, const std::string& text) { return script.find(text) != std::string::npos; }
@@ -24,6 +24,7 @@ PlasticityCurves two_heads() {
   curves.heads.push_back({0, 0, {{0, 50, 0.5}, {1, 150, 0.25}}, -0.0025});
   curves.heads.push_back({4, 1, {{1, 150, 0.75}}, 0});
   curves.mean = {{0, 50, 0.5}, {1, 150, 0.5}};
+  curves.num_heads = 2;
   return curves;
 }
 
@@ -32,9 +33,46 @@ TEST(CurvesScript, DrawsEveryHeadThinAndTheMeanBold) {
   EXPECT_TRUE(has(script, "$group0 << EOD\n50 0.5\n150 0.25\n\n150 0.75\n\nEOD\n"));
   EXPECT_TRUE(has(script, "$mean << EOD\n50 0.5\n150 0.5\nEOD\n"));
   EXPECT_TRUE(has(script, "$group0 with lines linewidth 0.8 linecolor rgb '#bf4477aa' notitle"));
-  EXPECT_TRUE(has(script, "$mean with lines linewidth 2.5 linecolor rgb '#d62728' title \"mean of 2 heads\""));
+  EXPECT_TRUE(has(script,
+                  "$mean with linespoints linewidth 2.5 pointtype 7 pointsize 0.3 linecolor rgb '#d62728' "
+                  "title \"mean of 2 heads\""));
   EXPECT_TRUE(has(script, "set xrange [0:200]\nset xtics (\"0\" 0, \"100\" 100, \"200\" 200)\n"));
   EXPECT_TRUE(has(script, "set yrange [0:1]\n"));
+}
+
+TEST(CurvesScript, ErrorsAreABandAndLittleDataIsDotted) {
+  PlasticityCurves curves = two_heads();
+  EXPECT_FALSE(has(curves_script(curves, hundreds, {}, labels, {}), "$band"));
+  constexpr double none = CurvePoint::unknown;
+  curves.mean = {
+      {0, 50, 0.5, 0.125, 90, 90}, {1, 150, 0.5, 0.125, 9, 9}, {2, 250, 0.75, 0.25, 90, 90}, {3, 350, 1, none}};
+  CurveLook look;
+  look.min_count = 30;
+  const std::string script = curves_script(curves, hundreds, look, labels, {});
+  EXPECT_TRUE(has(script, "$band << EOD\n50 0.375 0.625\n\n250 0.5 1\n\nEOD\n"));
+  EXPECT_TRUE(has(script, "$mean << EOD\n50 0.5\n\n250 0.75\n350 1\nEOD\n"));
+  EXPECT_TRUE(has(script, "$little << EOD\n50 0.5\n150 0.5\n250 0.75\n350 1\nEOD\n"));
+  EXPECT_TRUE(has(script, "$band using 1:2:3 with filledcurves"));
+  EXPECT_TRUE(has(script, "title \"little data\""));
+  look.min_count = 9;
+  EXPECT_FALSE(has(curves_script(curves, hundreds, look, labels, {}), "little data"));
+}
+
+TEST(CurvesScript, ASingleHeadIsNoMean) {
+  PlasticityCurves curves = two_heads();
+  curves.heads.pop_back();
+  curves.num_heads = 1;
+  CurveLook look;
+  look.colors = CurveColors::layer;
+  const std::string script = curves_script(curves, hundreds, look, labels, {});
+  EXPECT_TRUE(has(script, "title \"1 head\""));
+  EXPECT_FALSE(has(script, "$group"));
+  EXPECT_FALSE(has(script, "cbrange"));
+  // The head's only curve is dotted when all of it is little data.
+  curves.heads.clear();
+  for (CurvePoint& point : curves.mean) point.support = 1;
+  look.min_count = 30;
+  EXPECT_TRUE(has(curves_script(curves, hundreds, look, labels, {}), "$mean << EOD\nNaN NaN"));
 }
 
 TEST(CurvesScript, QuotesAllText) {
@@ -42,6 +80,7 @@ TEST(CurvesScript, QuotesAllText) {
   EXPECT_TRUE(has(script, R"(set title "it\047s \140id\140" font)"));
   EXPECT_TRUE(has(script, "set xlabel \"x \\173a\\175\"\n"));
   EXPECT_TRUE(has(script, "set ylabel \"y \\100b\"\n"));
+  EXPECT_TRUE(has(script, R"(set label 1 "c \140d\140" at screen 0.5)"));
 }
 
 TEST(CurvesScript, ColoursByLayerWithABar) {
@@ -123,6 +162,18 @@ TEST(MapScript, ShadesBlanksAndMarksRowsWhenAsked) {
   EXPECT_TRUE(has(script, "first 0.1 to graph 1.012, first 1.9 "));
   map.marked_rows = {0};
   EXPECT_TRUE(has(map_script(map, ColorMap("viridis"), labels, {}), "first 0.1 to graph 1.012, first 0.9 "));
+}
+
+TEST(MapScript, HatchesCellsWithLittleData) {
+  MapDrawing map = two_by_two();
+  map.hatched = {{0, 1}};
+  map.hatch_note = "little data";
+  map.blank_note = "not measured";
+  const std::string script = map_script(map, ColorMap("magma"), labels, {});
+  EXPECT_TRUE(has(script, "$hatched << EOD\n1 0 1 2 0 1\nEOD\n"));
+  EXPECT_TRUE(has(script, "fillstyle transparent pattern"));
+  EXPECT_TRUE(has(script, "title \"little data\""));
+  EXPECT_FALSE(has(script, "not measured"));  // the only cell without a colour is hatched
 }
 
 TEST(MapScript, FullMapsNeedNoShade) {

@@ -12,19 +12,34 @@ namespace {
 
 constexpr const char* font = "DejaVu Sans";
 constexpr double title_points = 10.5;
-constexpr double smallest_title_points = 5;
+constexpr double caption_points = 7.5;
+constexpr double smallest_points = 5;
 constexpr double points_per_inch = 72;
 constexpr double css_units_per_inch = 96;
 
-constexpr Theme paper{0xffffff, 0x000000, 0xd9d9d9, 0x4477aa, 0xd62728,
-                      0x2ca02c, 0x7f7f7f, 0xd62728, 0xe4e4e4, 0xee7733};
-constexpr Theme screen{0x16191f, 0xe8e8e8, 0x3a404a, 0x7fb2e5, 0xff5c5c,
-                       0x5fd068, 0xa0a0a0, 0xff7043, 0x2b3038, 0xffaa44};
+constexpr Theme paper{0xffffff, 0x000000, 0xd9d9d9, 0x4477aa, 0xd62728, 0x2ca02c,
+                      0x7f7f7f, 0xd62728, 0xe4e4e4, 0xee7733, 0x6b6b6b};
+constexpr Theme screen{0x16191f, 0xe8e8e8, 0x3a404a, 0x7fb2e5, 0xff5c5c, 0x5fd068,
+                       0xa0a0a0, 0xff7043, 0x2b3038, 0xffaa44, 0xa8adb6};
 
 // In SVG the font size is in units of the image: there, fontscale would change the letters but not their places.
 std::string font_of(const Canvas& canvas, double points) {
   const double scale = canvas.format == ImageFormat::svg ? css_units_per_inch / points_per_inch : 1;
   return fmt::format("'{},{:.4g}'", font, points * scale);
+}
+
+// The largest font, up to `points`, in which a line takes at most the share `usable` of the canvas.
+std::string fitting_font(std::string_view line, const Canvas& canvas, double usable, double points) {
+  const auto letters = std::ranges::count_if(line, [](char c) { return !continues_utf8(c); });
+  const double fitting = usable * canvas.width * points_per_inch /
+                         (letter_width * static_cast<double>(std::max<std::ptrdiff_t>(letters, 1)));
+  return font_of(canvas, std::clamp(fitting, smallest_points, points));
+}
+
+// The space below the graph. In inches, since the lines that gnuplot counts otherwise differ between formats.
+std::string bottom_margin(double inches, const Canvas& canvas) {
+  constexpr double most = 0.6;  // of the canvas
+  return fmt::format("set bmargin at screen {:.4g}\n", std::min(inches / canvas.height, most));
 }
 
 std::string terminal_command(const Canvas& canvas) {
@@ -102,20 +117,28 @@ std::string canvas_commands(const Canvas& canvas) {
 }
 
 std::string legend_commands(const Canvas& canvas) {
-  return fmt::format(
-      "set bmargin 5.6\nset key textcolor rgb {} samplen 2 horizontal maxrows 1 width -1 at screen 0.5, screen 0.02 "
-      "center bottom\n",
-      gnuplot_color(theme_of(canvas.style).text));
+  constexpr double above_caption = 0.24;  // inches
+  return bottom_margin(1.06, canvas) +
+         fmt::format(
+             "set key textcolor rgb {} samplen 2 horizontal maxrows 1 width -1 at screen 0.5, screen {:.4g} "
+             "center bottom\n",
+             gnuplot_color(theme_of(canvas.style).text), above_caption / canvas.height);
+}
+
+std::string caption_commands(std::string_view caption, const Canvas& canvas) {
+  if (caption.empty()) return {};
+  constexpr double above_edge = 0.11;  // inches
+  constexpr double usable = 0.97;
+  return bottom_margin(0.78, canvas) +
+         fmt::format("set label 1 {} at screen 0.5, screen {:.4g} center textcolor rgb {} font {}\n",
+                     gnuplot_text(caption), above_edge / canvas.height, gnuplot_color(theme_of(canvas.style).faint),
+                     fitting_font(caption, canvas, usable, caption_points));
 }
 
 std::string title_command(std::string_view title, const Canvas& canvas) {
-  const auto letters = std::ranges::count_if(title, [](char c) { return !continues_utf8(c); });
   // The title is centred above the graph, which is not in the middle of the canvas.
   constexpr double usable = 0.85;
-  const double fitting = usable * canvas.width * points_per_inch /
-                         (letter_width * static_cast<double>(std::max<std::ptrdiff_t>(letters, 1)));
-  return fmt::format("set title {} font {}\n", gnuplot_text(title),
-                     font_of(canvas, std::clamp(fitting, smallest_title_points, title_points)));
+  return fmt::format("set title {} font {}\n", gnuplot_text(title), fitting_font(title, canvas, usable, title_points));
 }
 
 std::string tick_command(std::string_view axis, std::span<const Tick> ticks) {

@@ -26,6 +26,7 @@ struct Theme {
   std::uint32_t falling;
   std::uint32_t blank;  ///< cells that were not measured
   std::uint32_t mark;   ///< beside layers with a sliding window
+  std::uint32_t faint;  ///< captions, and the hatching of cells with little data
 };
 
 const Theme& theme_of(FigureStyle style);
@@ -45,8 +46,12 @@ std::string gnuplot_number(double value);
 /// Sets the terminal of the format, and the style's colours for what every figure has. Text is never read as markup.
 std::string canvas_commands(const Canvas& canvas);
 
-/// Shows the legend on a line of its own below the figure. Without these commands there is no legend.
+/// Shows the legend on a line of its own below the figure, above the caption. Without these commands there is no
+/// legend.
 std::string legend_commands(const Canvas& canvas);
+
+/// A line at the bottom of the figure, in a font size that fits the canvas. Nothing for an empty caption.
+std::string caption_commands(std::string_view caption, const Canvas& canvas);
 
 /// The title, in a font size that fits the canvas.
 std::string title_command(std::string_view title, const Canvas& canvas);

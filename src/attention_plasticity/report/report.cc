@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "attention_plasticity/error.h"
@@ -105,6 +106,12 @@ const char* topic_word(Topic topic) {
   return words[static_cast<std::size_t>(topic)];
 }
 
+// The ends of a range; null where there is none.
+Json range_json(const ValueRange& range) {
+  const auto end = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  return Json::array({end(range.low), end(range.high)});
+}
+
 Json columns_json(const ResultTable& table) {
   Json columns = Json::array();
   for (const ResultColumn& column : table.columns) {
@@ -112,7 +119,11 @@ Json columns_json(const ResultTable& table) {
     columns.push_back({{"name", column.name},
                        {"meaning", column.meaning},
                        {"title", column.title},
-                       {"colors", column.colors ? Json{column.colors->low, column.colors->high} : Json()},
+                       {"range", range_json(column.range)},
+                       {"colors", column.colors ? range_json(*column.colors) : Json()},
+                       {"is_exact", is_exact(table, column)},
+                       {"counted_by", column.counted_by},
+                       {"counts", column.counts},
                        {"topic", topic_word(column.topic)},
                        {"error_of", column.error_of},
                        {"in_facts", column.in_facts},
@@ -177,6 +188,7 @@ Report make_report(const ReportOptions& options) {
   head["schema"] = schema_json();
   head["program"] = {{"version", program.version}, {"commit", program.commit}};
   head["source"] = options.results.string();
+  head["min_count"] = options.min_count;
   head["run"] = run_json(files);
   head["model"] = model_json(metrics, files.description());
   head["heads"] = heads_json(metrics, blocks);

@@ -15,8 +15,10 @@
 //   model     name (or null), num_layers, num_q_heads, and windows: tokens by layer with a sliding window
 //   heads     the blocks layer, q_head and k_head
 //   metrics   [{name, block}]; labels are the same, with labels_file
-//   tables    buckets, components, time and distance, if the run wrote them. Each has cells (their number), keys and
-//             columns (blocks by name); a column has all cells of the first head, then those of the next
+//   tables    buckets, components, time, distance and groups, if the run wrote them. Each has cells (their number),
+//   keys
+//             and columns (blocks by name); a column has all cells of the first head, then those of the next
+//   min_count the count below which a value is shown as little data
 //
 // A block is {kind, offset, count, scale}. Values of heads are doubles, so that a CSV that the page saves has all
 // digits of the table that it was made from. Values of cells are shown as colours and have 16 bits.
@@ -26,6 +28,7 @@ namespace attention_plasticity {
 struct ReportOptions {
   std::filesystem::path results;                ///< a folder with head_metrics.csv, or that file
   std::optional<std::filesystem::path> labels;  ///< labels of heads; none: head_labels.csv of the folder, if it exists
+  std::size_t min_count = 30;                   ///< pairs, triples or queries below which a value is little data
 };
 
 struct Report {

@@ -67,6 +67,11 @@ TEST(Report, SampleResultsAreAllThere) {
     for (const auto& column : cells["columns"]) EXPECT_EQ(column["count"], 40 * cells["cells"].get<int>()) << table;
   }
   EXPECT_EQ(head["tables"]["components"]["cells"], 64);
+  EXPECT_EQ(head["tables"]["groups"]["cells"], 16);
+  EXPECT_FALSE(head["tables"]["groups"]["columns"].contains("ap_overall"));
+  for (const char* column : {"plasticity", "n_pairs", "ap_exact", "ap_exact_se", "n_triples"}) {
+    EXPECT_TRUE(head["tables"]["time"]["columns"].contains(column)) << column;
+  }
   EXPECT_EQ(head["tables"]["buckets"]["cells"], 120);
 }
 
@@ -80,6 +85,27 @@ TEST(Report, ResultsOfThePythonToolkitNeedNoRunJson) {
   EXPECT_TRUE(head["tables"]["buckets"]["columns"].contains("plasticity"));
   EXPECT_TRUE(head["tables"]["components"]["columns"].contains("weight"));
   EXPECT_FALSE(head["tables"].contains("distance"));
+}
+
+TEST(Report, CarriesTheSchemaAndTheLeastCount) {
+  const Json head = head_of(make_report({sample, {}, 12}));
+  EXPECT_EQ(head["min_count"], 12);
+  EXPECT_EQ(head_of(make_report({sample, {}}))["min_count"], 30);
+  const Json& times = head["schema"]["tables"]["time"];
+  const auto column = [](const Json& columns, const char* name) {
+    for (const Json& one : columns) {
+      if (one["name"] == name) return one;
+    }
+    return Json();
+  };
+  EXPECT_EQ(column(times, "ap_exact")["counted_by"], "n_triples");
+  EXPECT_EQ(column(times, "ap_exact")["is_exact"], true);
+  EXPECT_EQ(column(times, "ap_exact")["title"], "Position-exact");
+  EXPECT_EQ(column(times, "plasticity")["is_exact"], false);
+  EXPECT_EQ(column(times, "ap_exact_se")["error_of"], "ap_exact");
+  EXPECT_EQ(column(times, "n_triples")["counts"], "triples");
+  EXPECT_EQ(column(head["schema"]["metrics"], "q_R2_pos")["range"], Json::array({0, 1}));
+  EXPECT_EQ(column(head["schema"]["metrics"], "logit_fixed")["range"], Json::array({0, nullptr}));
 }
 
 TEST(Report, HostileTextsStayTexts) {

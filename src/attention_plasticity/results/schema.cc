@@ -21,8 +21,8 @@ constexpr ResultColumn layer = key("layer", "Layer of the head, from 0");
 constexpr ResultColumn q_head = key("q_head", "Query head, from 0");
 constexpr ResultColumn k_head = key("k_head", "Key head that the query head reads, from 0");
 
-constexpr ResultColumn count(std::string_view name, std::string_view meaning) {
-  return {.name = name, .type = integer, .meaning = meaning, .range = from_zero, .is_needed = false};
+constexpr ResultColumn count(std::string_view name, std::string_view meaning, std::string_view counts) {
+  return {.name = name, .type = integer, .meaning = meaning, .range = from_zero, .is_needed = false, .counts = counts};
 }
 
 constexpr ResultColumn statistic(std::string_view name, std::string_view meaning, ValueRange range = {},
@@ -31,6 +31,7 @@ constexpr ResultColumn statistic(std::string_view name, std::string_view meaning
           .meaning = meaning,
           .range = range,
           .python_name = name,
+          .counted_by = "n_q_tokens",
           .topic = queries,
           .in_summary = in_summary};
 }
@@ -50,7 +51,8 @@ constexpr std::array metrics_columns{
                  .type = integer,
                  .meaning = "Queries used",
                  .range = from_one,
-                 .python_name = "n_q_tokens"},
+                 .python_name = "n_q_tokens",
+                 .counts = "queries"},
     ResultColumn{
         .name = "n_k_tokens", .type = integer, .meaning = "Keys used", .range = from_one, .python_name = "n_k_tokens"},
     ResultColumn{.name = "d_model",
@@ -65,6 +67,7 @@ constexpr std::array metrics_columns{
                  .meaning = "How well one projection of a query tells its position: R² on log2(position + 1)",
                  .range = zero_to_one,
                  .python_name = "q_R2_scalar",
+                 .counted_by = "n_q_tokens",
                  .topic = queries,
                  .in_summary = true,
                  .in_list = true},
@@ -83,6 +86,7 @@ constexpr std::array metrics_columns{
                  .range = zero_to_one,
                  .python_name = "ap_overall",
                  .title = "Pooled plasticity",
+                 .counted_by = "n_q_tokens",
                  .topic = plasticity,
                  .colors = zero_to_one,
                  .in_summary = true,
@@ -94,12 +98,14 @@ constexpr std::array metrics_columns{
                  .range = from_zero,
                  .needs = Needs::errors,
                  .error_of = "ap_overall",
+                 .counted_by = "n_q_tokens",
                  .topic = plasticity},
     ResultColumn{.name = "ap_exact",
                  .meaning = "Position-exact plasticity: 0, the winner of two keys is fixed; 1, the query decides",
                  .range = zero_to_one,
                  .needs = Needs::exact,
                  .title = "Position-exact plasticity",
+                 .counted_by = "n_triples",
                  .topic = plasticity,
                  .colors = zero_to_one,
                  .in_summary = true,
@@ -111,11 +117,13 @@ constexpr std::array metrics_columns{
                  .range = from_zero,
                  .needs = Needs::exact_and_errors,
                  .error_of = "ap_exact",
+                 .counted_by = "n_triples",
                  .topic = plasticity},
     ResultColumn{.name = "ap_exact_empirical",
                  .meaning = "Position-exact plasticity, counted over queries instead of modelled",
                  .range = from_zero,
                  .needs = Needs::exact,
+                 .counted_by = "n_triples",
                  .topic = plasticity,
                  .colors = zero_to_one,
                  .in_facts = true},
@@ -123,6 +131,7 @@ constexpr std::array metrics_columns{
                  .meaning = "Part of the logit difference of two keys that is settled before the query comes",
                  .range = from_zero,
                  .needs = Needs::exact,
+                 .counted_by = "n_triples",
                  .topic = plasticity,
                  .in_validation = true,
                  .in_facts = true,
@@ -131,6 +140,7 @@ constexpr std::array metrics_columns{
                  .meaning = "Part of the logit difference of two keys that the query adds",
                  .range = from_zero,
                  .needs = Needs::exact,
+                 .counted_by = "n_triples",
                  .topic = plasticity,
                  .in_validation = true,
                  .in_facts = true,
@@ -139,7 +149,8 @@ constexpr std::array metrics_columns{
                  .type = integer,
                  .meaning = "Triples of a query and two keys behind ap_exact",
                  .range = from_zero,
-                 .needs = Needs::exact},
+                 .needs = Needs::exact,
+                 .counts = "triples"},
 };
 
 constexpr ResultColumn q_bucket{.name = "q_bucket",
@@ -165,8 +176,9 @@ constexpr std::array buckets_columns{
     ResultColumn{.name = "plasticity",
                  .meaning = "Mean over the cell's pairs of keys",
                  .range = zero_to_one,
-                 .python_name = "ap_bucket"},
-    count("n_pairs", "Pairs of keys in that mean"),
+                 .python_name = "ap_bucket",
+                 .counted_by = "n_pairs"},
+    count("n_pairs", "Pairs of keys in that mean", "pairs of keys"),
 };
 
 constexpr std::array components_columns{
@@ -198,8 +210,10 @@ constexpr std::array time_columns{
     ResultColumn{.name = "plasticity",
                  .meaning = "Pooled plasticity: mean over all pairs of the bucket's cells",
                  .range = zero_to_one,
-                 .python_name = "ap_bucket"},
-    count("n_pairs", "Pairs of keys in that mean"),
+                 .python_name = "ap_bucket",
+                 .title = "Pooled",
+                 .counted_by = "n_pairs"},
+    count("n_pairs", "Pairs of keys in that mean", "pairs of keys"),
     ResultColumn{.name = "n_queries",
                  .type = integer,
                  .meaning = "Queries in the bucket",
@@ -211,21 +225,22 @@ constexpr std::array time_columns{
                  .range = zero_to_one,
                  .needs = Needs::exact,
                  .is_needed = false,
-                 .in_page = false},
+                 .title = "Position-exact",
+                 .counted_by = "n_triples"},
     ResultColumn{.name = "ap_exact_se",
                  .meaning = "Standard error of that mean, over documents",
                  .range = from_zero,
                  .needs = Needs::exact_and_errors,
                  .is_needed = false,
-                 .in_page = false,
-                 .error_of = "ap_exact"},
+                 .error_of = "ap_exact",
+                 .counted_by = "n_triples"},
     ResultColumn{.name = "n_triples",
                  .type = integer,
                  .meaning = "Triples in that mean",
                  .range = from_zero,
                  .needs = Needs::exact,
                  .is_needed = false,
-                 .in_page = false},
+                 .counts = "triples"},
 };
 
 constexpr std::array distance_columns{
@@ -238,18 +253,21 @@ constexpr std::array distance_columns{
                  .meaning = "Position-exact plasticity, mean over the triples",
                  .range = zero_to_one,
                  .title = "Plasticity",
+                 .counted_by = "n_triples",
                  .colors = zero_to_one},
     ResultColumn{.name = "logit_fixed",
                  .meaning = "Logit difference settled before the query comes, mean over the triples",
                  .range = from_zero,
                  .is_needed = false,
-                 .title = "Fixed logit"},
+                 .title = "Fixed logit",
+                 .counted_by = "n_triples"},
     ResultColumn{.name = "logit_spread",
                  .meaning = "Logit difference that the query adds, mean over the triples",
                  .range = from_zero,
                  .is_needed = false,
-                 .title = "Logit spread"},
-    count("n_triples", "Triples in these means"),
+                 .title = "Logit spread",
+                 .counted_by = "n_triples"},
+    count("n_triples", "Triples in these means", "triples"),
 };
 
 constexpr std::array groups_columns{
@@ -257,7 +275,8 @@ constexpr std::array groups_columns{
     q_head,
     k_head,
     key("group", "Group of examples that is left out, from 0"),
-    ResultColumn{.name = "ap_overall", .meaning = "Pooled plasticity without the group", .range = zero_to_one},
+    ResultColumn{
+        .name = "ap_overall", .meaning = "Pooled plasticity without the group", .range = zero_to_one, .in_page = false},
     ResultColumn{.name = "ap_exact",
                  .meaning = "Position-exact plasticity without the group",
                  .range = zero_to_one,
@@ -277,7 +296,7 @@ constexpr std::array<ResultTable, table_count> tables{{
     {TableId::distance, "distance", "head_distance_plasticity.csv", "distance_csv",
      "One row per head and pair of key distances", Needs::exact, false, true, distance_columns},
     {TableId::groups, "groups", "head_groups.csv", "groups_csv", "One row per head and group of examples left out",
-     Needs::errors, false, false, groups_columns},
+     Needs::errors, false, true, groups_columns},
 }};
 
 constexpr std::array<std::string_view, 2> headlines{"ap_exact", "ap_overall"};
@@ -306,6 +325,11 @@ const ResultColumn* ResultTable::find(std::string_view column) const {
 std::span<const ResultTable> result_tables() { return tables; }
 
 const ResultTable& result_table(TableId id) { return tables[static_cast<std::size_t>(id)]; }
+
+bool is_exact(const ResultTable& table, const ResultColumn& column) {
+  const auto needs_rotation = [](Needs needs) { return needs == Needs::exact || needs == Needs::exact_and_errors; };
+  return needs_rotation(table.needs) || needs_rotation(column.needs);
+}
 
 bool is_written(const ResultTable& table, const RunParts& run) {
   return is_met(table.needs, run) && (table.in_python_compat || !run.python_compat);

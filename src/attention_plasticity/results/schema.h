@@ -52,6 +52,8 @@ struct ResultColumn {
   bool in_page = true;                 ///< the report carries it
   std::string_view title = {};         ///< shown to people; empty: the name is shown
   std::string_view error_of = {};      ///< the column whose standard error it is; empty: none
+  std::string_view counted_by = {};    ///< the column with the number of samples behind a value; empty: none
+  std::string_view counts = {};        ///< what the column counts, in the plural: "triples"; empty: it is no count
 
   // For head_metrics.csv.
   Topic topic = Topic::other;
@@ -79,6 +81,9 @@ struct ResultTable {
 
 std::span<const ResultTable> result_tables();
 const ResultTable& result_table(TableId id);
+
+/// Whether a column of the table is position-exact, which takes a known rotation. All others pool positions.
+bool is_exact(const ResultTable& table, const ResultColumn& column);
 
 bool is_written(const ResultTable& table, const RunParts& run);
 bool is_written(const ResultColumn& column, const RunParts& run);

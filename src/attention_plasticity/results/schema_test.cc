@@ -35,6 +35,9 @@ TEST(Schema, EveryTableBeginsWithItsKeysAndEveryColumnHasAMeaning) {
       EXPECT_FALSE(column.meaning.ends_with('.')) << column.name;
       EXPECT_LE(column.range.low, column.range.high) << column.name;
       EXPECT_TRUE(column.error_of.empty() || table.find(column.error_of) != nullptr) << column.name;
+      const ResultColumn* count = table.find(column.counted_by);
+      EXPECT_TRUE(column.counted_by.empty() || (count != nullptr && !count->counts.empty())) << column.name;
+      EXPECT_TRUE(column.counts.empty() || column.type == ColumnType::integer) << column.name;
     }
     ASSERT_GE(table.columns.size(), 4U);
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -51,6 +54,20 @@ TEST(Schema, HeadlinesAreColumnsOfTheMetricsWithATitle) {
     EXPECT_TRUE(is_headline(name));
   }
   EXPECT_FALSE(is_headline("ap_exact_se"));
+}
+
+TEST(Schema, PlasticityIsPooledOrPositionExact) {
+  const auto exact = [](TableId id, const char* column) {
+    return is_exact(result_table(id), *result_table(id).find(column));
+  };
+  EXPECT_TRUE(exact(TableId::metrics, "ap_exact"));
+  EXPECT_TRUE(exact(TableId::metrics, "ap_exact_se"));
+  EXPECT_TRUE(exact(TableId::metrics, "logit_fixed"));
+  EXPECT_FALSE(exact(TableId::metrics, "ap_overall_se"));
+  EXPECT_FALSE(exact(TableId::buckets, "plasticity"));
+  EXPECT_FALSE(exact(TableId::time, "plasticity"));
+  EXPECT_TRUE(exact(TableId::time, "ap_exact"));
+  EXPECT_TRUE(exact(TableId::distance, "plasticity"));
 }
 
 TEST(Schema, WhatIsWrittenFollowsTheRun) {

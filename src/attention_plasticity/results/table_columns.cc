@@ -40,4 +40,11 @@ std::size_t column_place(const CsvTable& table, TableId id, std::string_view col
       table.file);
 }
 
+std::optional<std::size_t> count_place(const CsvTable& table, TableId id, std::string_view column) {
+  const ResultTable& schema = result_table(id);
+  const ResultColumn* known = schema.find(column);
+  const ResultColumn* count = known == nullptr ? nullptr : schema.find(known->counted_by);
+  return count == nullptr ? std::nullopt : find_column(table, *count);
+}
+
 }  // namespace attention_plasticity

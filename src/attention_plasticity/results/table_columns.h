@@ -16,4 +16,8 @@ std::optional<std::size_t> find_column(const CsvTable& table, const ResultColumn
 /// The same for a column that must exist. Throws Error(input) with the names that were looked for.
 std::size_t column_place(const CsvTable& table, TableId id, std::string_view column);
 
+/// The index of the column that counts the samples behind `column` (ResultColumn::counted_by). None when the table does
+/// not have it.
+std::optional<std::size_t> count_place(const CsvTable& table, TableId id, std::string_view column);
+
 }  // namespace attention_plasticity

@@ -23,5 +23,13 @@ TEST(ColumnPlace, SaysWhichNamesItLookedForAndWhichTableItNeeds) {
             "input: b.csv: has no column far_bin; it should be the head_distance_plasticity.csv of a run");
 }
 
+TEST(CountPlace, IsThatOfTheColumnThatCountsTheSamples) {
+  const CsvTable times = parse_csv("layer,plasticity,n_pairs,ap_exact,n_triples\n0,1,2,3,4\n");
+  EXPECT_EQ(count_place(times, TableId::time, "plasticity"), 2U);
+  EXPECT_EQ(count_place(times, TableId::time, "ap_exact"), 4U);
+  EXPECT_EQ(count_place(times, TableId::time, "n_pairs"), std::nullopt);
+  EXPECT_EQ(count_place(parse_csv("ap_bucket\n0\n"), TableId::buckets, "plasticity"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace attention_plasticity

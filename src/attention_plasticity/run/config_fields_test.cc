@@ -36,7 +36,7 @@ TEST(ConfigFields, HaveDistinctNamesTypesDefaultsAndHelp) {
     EXPECT_TRUE(field.help.ends_with('.')) << field.name;
     EXPECT_EQ(field.placeholder.empty(), field.is_boolean()) << field.name;
   }
-  EXPECT_EQ(names.size(), 43U);
+  EXPECT_EQ(names.size(), 45U);
 }
 
 TEST(ConfigFields, SayTypeAndDefault) {

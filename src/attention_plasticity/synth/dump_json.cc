@@ -16,6 +16,10 @@ std::string spacing_name(const SynthOptions& options) {
   return options.spacing == BucketSpacing::log ? "log" : "uniform";
 }
 
+std::string layout_name(const SynthOptions& options) {
+  return options.rope_layout == RotaryLayout::half ? "half" : "interleaved";
+}
+
 Json options_json(const SynthOptions& options) {
   Json json;
   json["layers"] = options.layers;
@@ -34,6 +38,9 @@ Json options_json(const SynthOptions& options) {
   json["tails"] = options.tails == Tails::heavy ? "heavy" : "normal";
   json["bfloat16"] = options.bfloat16;
   json["rope_theta"] = value_or_null(options.rope_theta);
+  json["rope_layout"] = layout_name(options);
+  json["rope_dim"] = value_or_null(options.rope_dim);
+  json["rope_first"] = options.rope_first;
   json["window"] = value_or_null(options.window);
   json["sliding_layers"] = options.sliding_layers;
   json["truth_pairs"] = options.truth_pairs;
@@ -115,6 +122,9 @@ std::string model_config_json(const SynthOptions& options) {
   json["max_position_embeddings"] = Context(options).tokens();
   if (options.rope_theta) {
     json["rope_parameters"] = {{"rope_theta", *options.rope_theta}, {"rope_type", "default"}};
+    json["rope_layout"] = layout_name(options);
+    if (options.rope_dim) json["rotary_dim"] = *options.rope_dim;
+    if (options.rope_first != 0) json["rope_first"] = options.rope_first;
   } else {
     json["position_embedding_type"] = "nope";
   }

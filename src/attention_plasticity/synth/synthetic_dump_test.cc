@@ -120,6 +120,17 @@ TEST_F(SyntheticDump, DescribesItsModel) {
   EXPECT_EQ(rotated["rope_parameters"], (json{{"rope_theta", 5000.0}, {"rope_type", "default"}}));
   EXPECT_EQ(rotated["layer_types"], (json{"full_attention", "sliding_attention"}));
   EXPECT_EQ(rotated["sliding_window"], 64);
+  EXPECT_EQ(rotated["rope_layout"], "half");
+  EXPECT_FALSE(rotated.contains("rotary_dim"));
+  EXPECT_FALSE(rotated.contains("rope_first"));
+  options.rope_layout = RotaryLayout::interleaved;
+  options.rope_dim = 2;
+  options.rope_first = 4;
+  write_synthetic_dump(folder / "part", options);
+  const json part = json::parse(bytes_of(folder / "part" / "config.json"));
+  EXPECT_EQ(part["rope_layout"], "interleaved");
+  EXPECT_EQ(part["rotary_dim"], 2);
+  EXPECT_EQ(part["rope_first"], 4);
 }
 
 TEST_F(SyntheticDump, HasTheSameBytesForTheSameSeedOnly) {

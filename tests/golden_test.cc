@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <stop_token>
 
 #include "attention_plasticity/base/highway_targets_testing.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/rotation_json.h"
 #include "csv_table.h"
 
 namespace attention_plasticity {
@@ -26,7 +29,8 @@ struct GoldenCase {
 void PrintTo(const GoldenCase& golden, std::ostream* out) { *out << golden.name; }
 
 RunResult run(const RunConfig& config) {
-  const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
+  const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {},
+                           [](const std::string& warning) { ADD_FAILURE() << warning; }};
   return run_analysis(prepare_run(config), config, 2, silent, std::stop_token());
 }
 
@@ -64,6 +68,28 @@ void expect_exact_figures(const RunResult& result, const RunConfig& config, cons
   }
 }
 
+void expect_rotation_shares(const RunResult& result, const fs::path& file) {
+  const nlohmann::json golden = nlohmann::json::parse(read_text_file(file));
+  ASSERT_TRUE(result.rotation_shares);
+  const auto shares = nlohmann::json::parse(rotation_json_text(RotationSource::config, &*result.rotation_shares));
+  EXPECT_EQ(shares["ways"], golden["ways"]);
+  const auto expect_near = [](const nlohmann::json& found, const nlohmann::json& expected) {
+    ASSERT_EQ(found.size(), expected.size());
+    ASSERT_EQ(found.size(), 41U);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_NEAR(found[i].get<double>(), expected[i].get<double>(), 1e-9) << "way " << i;
+    }
+  };
+  expect_near(shares["share"], golden["share"]);
+  ASSERT_EQ(shares["layers"].size(), golden["layers"].size());
+  for (std::size_t i = 0; i < golden["layers"].size(); ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_EQ(shares["layers"][i]["layer"], golden["layers"][i]["layer"]);
+    expect_near(shares["layers"][i]["share"], golden["layers"][i]["share"]);
+  }
+  EXPECT_EQ(shares["configured"], *std::ranges::max_element(shares["share"])) << "both models use a known way";
+}
+
 // results/ holds what `make sample-results` wrote. A change of the figures needs new sample results.
 void expect_sample_results(const RunResult& result, const RunConfig& config, const fs::path& folder) {
   const auto same = [&](const std::string& text, const char* file) {
@@ -87,6 +113,7 @@ TEST_P(DefaultRun, HoldsTheGoldenFigures) {
   EXPECT_TRUE(result.failures.empty());
   expect_pooled_figures(result, config, source / "tests/golden" / name / "positional");
   expect_exact_figures(result, config, source / "tests/golden" / name / "exact");
+  expect_rotation_shares(result, source / "tests/golden" / name / "exact" / "rotation.json");
   if (name == "smollm2-135m") expect_sample_results(result, config, source / "results" / name);
 }
 
@@ -102,6 +129,7 @@ TEST(EveryInstructionSet, HoldsTheGoldenFigures) {
     const RunResult result = run(config);
     expect_pooled_figures(result, config, source / "tests/golden/minidoc-qwen3/positional");
     expect_exact_figures(result, config, source / "tests/golden/minidoc-qwen3/exact");
+    expect_rotation_shares(result, source / "tests/golden/minidoc-qwen3/exact/rotation.json");
   });
 }
 

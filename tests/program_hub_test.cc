@@ -122,6 +122,18 @@ TEST_F(ProgramHub, WaitsForAllHeadsWhereTheRotationDependsOnTheLength) {
   EXPECT_EQ(read_bytes(here_ / "out/head_metrics.csv"), read_bytes(here_ / "disk/head_metrics.csv"));
 }
 
+TEST_F(ProgramHub, InfersTheRotationWhenAllHeadsHaveArrived) {
+  ASSERT_EQ(run({"synth", "bare", "--mean", "1", "--rope_theta", "500000", "--truth_pairs", "0", "--quiet"}).code, 0);
+  fs::remove(here_ / "bare/config.json");
+  serve("bare", "", here_ / "bare");
+  const Outcome hub = from_hub({"--dataset_revision", "bare", "--num_triples", "16"});
+  ASSERT_EQ(hub.code, 0) << hub.err;
+  EXPECT_EQ(lines_starting(hub.err, "the rotation is inferred from the vectors: theta 500000, half, all 64").size(), 1U)
+      << hub.err;
+  ASSERT_EQ(run(analyze_words("bare", {"--output_dir", "disk", "--num_triples", "16"})).code, 0);
+  EXPECT_EQ(read_bytes(here_ / "out/head_metrics.csv"), read_bytes(here_ / "disk/head_metrics.csv"));
+}
+
 TEST_F(ProgramHub, NamesItsSourceInRunJson) {
   ASSERT_EQ(from_hub().code, 0);
   const auto input = nlohmann::json::parse(read_bytes(here_ / "out/run.json")).at("input");

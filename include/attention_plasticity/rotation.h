@@ -15,20 +15,22 @@
 
 namespace attention_plasticity {
 
-/// Which two components form a pair: i and i + dim/2 (Llama, Qwen, Gemma, Mistral), or 2i and 2i + 1 (GLM, GPT-J,
-/// Cohere).
+/// Which two of the rotated components form a pair: i and i + dim/2 (Llama, Qwen, Gemma, Mistral), or 2i and 2i + 1
+/// (GLM, GPT-J, Cohere).
 enum class RotaryLayout { half, interleaved };
 
 /// The rotation R(t) of a rotary position embedding (RoPE): at position t, pair i of a vector is rotated by
-/// t · frequency[i]. Components from dim() on are unchanged; without frequencies R = I.
+/// t · frequency[i]. The rotated components are first .. first + dim() - 1, and the others are unchanged; without
+/// frequencies R = I.
 struct Rotation {
   RotaryLayout layout = RotaryLayout::half;  ///< which components form a pair
   std::vector<double> frequency = {};        ///< radians per token
   double attention_factor = 1;               ///< the model multiplies the rotated components by it (yarn, longrope)
+  std::size_t first = 0;                     ///< index of the first rotated component
 
   /// The number of rotated components.
   std::size_t dim() const { return 2 * frequency.size(); }
-  /// R(tokens) v in place; a negative number un-rotates. `vector` has at least dim() components. Does not apply
+  /// R(tokens) v in place; a negative number un-rotates. `vector` has at least first + dim() components. Does not apply
   /// attention_factor. NaN stays NaN. Throws nothing. Thread-safe.
   AP_API void rotate(std::span<double> vector, double tokens) const;
   /// The same for floats, computed in double. Thread-safe.
@@ -49,8 +51,9 @@ enum class RotaryKind {
 /// A rotation described by settings instead of a config.json.
 struct RotarySettings {
   std::optional<double> theta = {};         ///< `rope_theta`, > 0; none: it must be in `scaling`
-  std::optional<std::size_t> dim = {};      ///< `rope_dim`, even and > 0; none: the whole width
+  std::optional<std::size_t> dim = {};      ///< `rope_dim`, even and > 0; none: all from `first` on
   std::optional<RotaryLayout> layout = {};  ///< `rope_layout`; none: half
+  std::size_t first = 0;                    ///< `rope_first`: index of the first rotated component
   /// `rope_scaling`, a JSON object with the keys of a config.json's `rope_parameters`, and `max_position_embeddings`
   /// for kinds that need the trained length; none: the default kind.
   std::optional<std::string> scaling = {};
@@ -71,8 +74,9 @@ class AP_API ModelRotation {
  public:
   /// A model without rotation: R = I in every layer. Thread-safe.
   static ModelRotation none();
-  /// The same rotation in every layer. Throws Error(usage) for settings that cannot be used. Thread-safe.
-  static ModelRotation of_settings(const RotarySettings& settings);
+  /// The same rotation in every layer but `layers_without`, where R = I. Throws Error(usage) for settings that cannot
+  /// be used. Thread-safe.
+  static ModelRotation of_settings(const RotarySettings& settings, std::span<const int> layers_without = {});
   /// Reads a model's config.json, in current and older spellings; none when it does not mention a rotation. Throws
   /// Error(input) for text that is not a JSON object, Error(usage) for a rotation that is not known. Thread-safe.
   static std::optional<ModelRotation> of_model_config(std::string_view json);

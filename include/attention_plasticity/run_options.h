@@ -40,8 +40,10 @@ enum class NonFinite { error, drop };
 /// bucket, weighting uniform, sliding_window_unit buckets, no standard errors and no triples, whatever the options say.
 enum class Compat { none, python };
 /// Where the rotation of position-exact plasticity comes from. automatic: the `rope_*` options, else `rope_config`,
-/// else a config.json in the dump. none: the model has no rotation, R = I.
+/// else a config.json in the dump, else the vectors themselves. none: the model has no rotation, R = I.
 enum class Rope { automatic, none };
+/// What to do when the vectors contradict the rotation: warn, end the run with an error, or do not look.
+enum class RotationCheck { warn, error, off };
 
 /// How a dump is analysed. The defaults are those of the program.
 struct RunOptions {
@@ -58,12 +60,14 @@ struct RunOptions {
   AnalysisOptions analysis = {};  ///< what is measured of each head
 
   // The rotation
-  Rope rope = Rope::automatic;                   ///< where the rotation comes from
-  std::optional<std::string> rope_config = {};   ///< path of a model's config.json
-  std::optional<double> rope_theta = {};         ///< base of the rotary frequencies, > 0
-  std::optional<int> rope_dim = {};              ///< components that are rotated, even
-  std::optional<RotaryLayout> rope_layout = {};  ///< which components form a pair
-  std::optional<std::string> rope_scaling = {};  ///< a JSON object, as in a config.json
+  Rope rope = Rope::automatic;                         ///< where the rotation comes from
+  std::optional<std::string> rope_config = {};         ///< path of a model's config.json
+  std::optional<double> rope_theta = {};               ///< base of the rotary frequencies, > 0
+  std::optional<int> rope_dim = {};                    ///< components that are rotated, even
+  std::optional<RotaryLayout> rope_layout = {};        ///< which components form a pair
+  std::optional<int> rope_first = {};                  ///< index of the first rotated component; none: 0
+  std::optional<std::string> rope_scaling = {};        ///< a JSON object, as in a config.json
+  RotationCheck rotation_check = RotationCheck::warn;  ///< when the vectors contradict the rotation
 
   // The machine
   std::optional<int> max_workers = {};             ///< heads analysed at a time, >= 1; none: one per core

@@ -196,6 +196,16 @@ function rotation(data: Dataset): string | null {
   return kinds.size > 0 ? [...kinds].join("; ") : null;
 }
 
+/** What the vectors say about the rotation: the share of their energy that does not depend on position. */
+function rotationEvidence(data: Dataset): string | null {
+  const configured = number(member(data.run, "rotation", "configured"));
+  const shares = member(data.run, "rotation", "share");
+  if (!Number.isFinite(configured) || !Array.isArray(shares)) return null;
+  const best = Math.max(...shares.map(number));
+  const inferred = text(member(data.run, "rotation", "source")) === "inferred" ? "inferred from the vectors; " : "";
+  return `${inferred}fixed share of energy ${shown(configured)}, at most ${shown(best)} in ${shares.length} common ways`;
+}
+
 function windows(data: Dataset): string | null {
   const layers = Object.entries(data.model.windows);
   if (layers.length === 0) return null;
@@ -220,6 +230,7 @@ function facts(data: Dataset): [string, string | null][] {
         (Number.isFinite(dim) ? ` of ${shown(dim)} components` : ""),
     ],
     ["Rotary embedding", rotation(data)],
+    ["Vectors and rotation", rotationEvidence(data)],
     ["Sliding windows", windows(data)],
     ["Dump", text(at("input", "root"))],
     [

@@ -125,10 +125,10 @@ void check_widths(const HeadId& head, std::size_t queries, std::size_t keys, con
                             "must come from the same model",
                             queries, keys, head.layer, head.q_head, head.k_head));
   }
-  if (rotation != nullptr && rotation->dim() > queries) {
+  if (rotation != nullptr && rotation->first + rotation->dim() > queries) {
     throw Error(ErrorKind::input, fmt::format("the rotation has {} components, but the vectors have {}; both must be "
                                               "of the same model",
-                                              rotation->dim(), queries));
+                                              rotation->first + rotation->dim(), queries));
   }
 }
 

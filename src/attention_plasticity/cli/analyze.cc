@@ -272,6 +272,12 @@ Command analyze_command() {
   command.flags.push_back(config_flag("YAML file with any of the fields below; flags win over it."));
   for (const Field& flag : analyze_table()) command.flags.push_back(flag);
   command.flags.insert(command.flags.end(), config_fields().begin(), config_fields().end());
+  command.examples = {
+      {"attention-plasticity analyze --dataset_local_root DUMP -o out/mine", "Measure a dump on disk."},
+      {"attention-plasticity analyze --config run.yaml --layers 0-3 --dry-run", "See what a run would do."},
+      {"attention-plasticity analyze --dataset_name ORG/NAME --dataset_revision BRANCH -o out/hub",
+       "Measure a dump on the Hugging Face Hub."},
+  };
   return command;
 }
 

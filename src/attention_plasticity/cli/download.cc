@@ -107,6 +107,10 @@ Command download_command() {
   command.flags = {revision_flag(), config_flag("YAML file of a run, to fetch what it needs; flags win over it.")};
   for (const Field& flag : download_table()) command.flags.push_back(flag);
   for (const std::string_view name : used_fields) command.flags.push_back(*find_field(config_fields(), name));
+  command.examples = {
+      {"attention-plasticity download ORG/NAME --revision BRANCH --layers 0-3 --dry-run", "See what would be fetched."},
+      {"attention-plasticity inspect \"$(attention-plasticity download ORG/NAME -q)\"", "Fetch a dump and look at it."},
+  };
   return command;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
@@ -9,6 +10,7 @@
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/run/inspection.h"
+#include "attention_plasticity/run/rotation_json.h"
 
 namespace attention_plasticity {
 namespace {
@@ -16,12 +18,15 @@ namespace {
 struct InspectFlags {
   std::string model_dir;
   bool json = false;
+  bool rotation = false;
 };
 
 const FieldTable<InspectFlags>& inspect_table() {
   static const FieldTable<InspectFlags> table{
       {"model_dir", values::any_text("TEXT"), &InspectFlags::model_dir, "Folder of the heads below DUMP."},
       {"json", values::boolean(), &InspectFlags::json, "Print JSON instead of a table."},
+      {"rotation", values::boolean(), &InspectFlags::rotation,
+       "Show what the vectors say about the model's rotation, layer by layer, instead of the heads."},
   };
   return table;
 }
@@ -50,25 +55,30 @@ Json file_json(const DumpInspection& dump, const FileInspection& file) {
 
 Json stated_json(const std::optional<StatedNumber>& number) { return number ? Json(number->value) : Json(nullptr); }
 
-void print_json(const DumpInspection& dump) {
+void print_json(const DumpInspection& dump, const std::optional<RotationInspection>& vectors) {
   Json files = Json::array();
   for (const FileInspection& file : dump.files) files.push_back(file_json(dump, file));
   Json rotation = Json::array();
   for (const LayersOfRotation& group : dump.rotation) {
     rotation.push_back({{"rotation", group.rotation}, {"layers", group.layers}});
   }
-  const Json json{{"folder", dump.layout.folder.generic_string()},
-                  {"model", value_or_null(dump.capture.model_name)},
-                  {"sampling",
-                   {{"strategy", value_or_null(dump.capture.sampling_strategy)},
-                    {"bucket_size", value_or_null(dump.capture.bucket_size)}}},
-                  {"num_layers", stated_json(dump.model.num_layers)},
-                  {"num_q_heads", stated_json(dump.model.num_q_heads)},
-                  {"num_k_heads", stated_json(dump.model.num_k_heads)},
-                  {"rotation", std::move(rotation)},
-                  {"query_heads", dump.layout.queries.size()},
-                  {"key_heads", dump.layout.keys.size()},
-                  {"files", std::move(files)}};
+  Json json{{"folder", dump.layout.folder.generic_string()},
+            {"model", value_or_null(dump.capture.model_name)},
+            {"sampling",
+             {{"strategy", value_or_null(dump.capture.sampling_strategy)},
+              {"bucket_size", value_or_null(dump.capture.bucket_size)}}},
+            {"num_layers", stated_json(dump.model.num_layers)},
+            {"num_q_heads", stated_json(dump.model.num_q_heads)},
+            {"num_k_heads", stated_json(dump.model.num_k_heads)},
+            {"rotation", std::move(rotation)},
+            {"query_heads", dump.layout.queries.size()},
+            {"key_heads", dump.layout.keys.size()},
+            {"files", std::move(files)}};
+  if (vectors) {
+    std::optional<RotationSource> source;
+    if (!dump.rotation.empty()) source = RotationSource::config;
+    json["rotation_shares"] = Json::parse(rotation_json_text(source, &vectors->shares));
+  }
   fmt::print("{}\n", json_text(json, 2));
 }
 
@@ -115,12 +125,43 @@ void print_table(const DumpInspection& dump) {
   }
 }
 
+std::string share_text(double share) { return std::isnan(share) ? "-" : fmt::format("{:.3f}", share); }
+
+// The configured way, no rotation, and the ways with the largest shares.
+void print_rotation(const DumpInspection& dump, const RotationInspection& vectors) {
+  print_overview(dump);
+  constexpr std::size_t most_refined = 4;
+  const RotationShares& shares = vectors.shares;
+  const std::size_t refined = std::min(most_refined, vectors.refined.size());
+  fmt::print("Share of the vectors' energy that does not depend on position, un-rotated in these ways:\n\n");
+  fmt::print("  config  {}\n  none    no rotation\n",
+             dump.rotation.empty() ? "no rotation is known from a config.json" : "as config.json says");
+  for (std::size_t i = 0; i < refined; ++i) {
+    fmt::print("  {}       {}\n", i + 1, described_way(vectors.refined[i].way, shares.width).text(shares.width));
+  }
+  fmt::print("\n{:<8}{:>8}{:>8}", "layer", "config", "none");
+  for (std::size_t i = 0; i < refined; ++i) fmt::print("{:>8}", i + 1);
+  const auto print_row = [&](const std::string& name, const EnergyShares& of, const auto& refined_share) {
+    fmt::print("\n{:<8}{:>8}{:>8}", name, share_text(of.configured), share_text(of.known.front()));
+    for (std::size_t i = 0; i < refined; ++i) fmt::print("{:>8}", share_text(refined_share(vectors.refined[i])));
+  };
+  for (std::size_t l = 0; l < shares.layers.size(); ++l) {
+    print_row(std::to_string(shares.layers[l].layer), shares.layers[l].shares,
+              [&](const RefinedWay& way) { return way.of_layer[l]; });
+  }
+  print_row("all", shares.dump, [](const RefinedWay& way) { return way.share; });
+  fmt::print("\n\nWithout a config.json: {}\n", with_flags(vectors.inferred.line));
+}
+
 }  // namespace
 
 Command inspect_command() {
-  return {"inspect", "DUMP",
+  return {"inspect",
+          "DUMP",
           "Show what a dump holds: heads, rows, width, buckets, positions, examples, windows, sizes.",
-          descriptions(inspect_table())};
+          descriptions(inspect_table()),
+          {{"attention-plasticity inspect DUMP", "See the heads of a dump."},
+           {"attention-plasticity inspect DUMP --json", "The same for a program."}}};
 }
 
 int run_inspect(const Arguments& arguments) {
@@ -128,8 +169,12 @@ int run_inspect(const Arguments& arguments) {
   const std::string& root = arguments.only_positional("inspect takes one dump: attention-plasticity inspect DUMP");
   const DumpInspection dump = inspect_dump(root, flags.model_dir);
   for (const std::string& note : dump.notes) tell(with_flags(note) + "\n");
+  std::optional<RotationInspection> vectors;
+  if (flags.rotation) vectors = inspect_rotation(root, dump);
   if (flags.json) {
-    print_json(dump);
+    print_json(dump, vectors);
+  } else if (vectors) {
+    print_rotation(dump, *vectors);
   } else {
     print_table(dump);
   }

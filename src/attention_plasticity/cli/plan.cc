@@ -126,8 +126,13 @@ std::string summary(const CachePlan& plan) {
 }  // namespace
 
 Command plan_command() {
-  return {"plan", "[RESULTS]", "Plan which KV heads keep their whole cache and which need only a short window.",
-          descriptions(plan_table())};
+  return {"plan",
+          "[RESULTS]",
+          "Plan which KV heads keep their whole cache and which need only a short window.",
+          descriptions(plan_table()),
+          {{"attention-plasticity plan out/mine --keep 0.5 -o plan.json",
+            "Keep the whole cache of half the KV heads, those with the highest plasticity."},
+           {"attention-plasticity plan --plan plan.json --format tsv -o plan.tsv", "Write a plan in another format."}}};
 }
 
 int run_plan(const Arguments& arguments) {

@@ -37,8 +37,12 @@ std::string readable_size(std::size_t bytes) {
 }  // namespace
 
 Command report_command() {
-  return {"report", "RESULTS", "Write one HTML page that shows everything a run has measured; it opens from disk.",
-          descriptions(report_table())};
+  return {"report",
+          "RESULTS",
+          "Write one HTML page that shows everything a run has measured; it opens from disk.",
+          descriptions(report_table()),
+          {{"attention-plasticity report out/mine --labels head_labels.csv -o report.html",
+            "Show a run beside the known roles of its heads."}}};
 }
 
 int run_report(const Arguments& arguments) {

@@ -72,8 +72,13 @@ const FieldTable<ValidateFlags>& validate_table() {
 }  // namespace
 
 Command validate_command() {
-  return {"validate", "", "Compare measured heads with their known labels: rank correlations and ROC areas.",
-          descriptions(validate_table())};
+  return {"validate",
+          "",
+          "Compare measured heads with their known labels: rank correlations and ROC areas.",
+          descriptions(validate_table()),
+          {{"attention-plasticity validate --metrics out/mine --labels head_labels.csv --positive 'induction>0.1' "
+            "--negative 'previous_token>0.25'",
+            "Does plasticity tell heads that retrieve from heads that look one token back?"}}};
 }
 
 int run_validate(const Arguments& arguments) {

@@ -74,7 +74,8 @@ class UnrotatedFrame {
 
   // Vectors captured before rotation lack the attention factor.
   void scale(std::span<double> vector) const {
-    for (double& x : vector.first(settings_.rotation.dim())) x *= settings_.rotation.attention_factor;
+    const Rotation& rotation = settings_.rotation;
+    for (double& x : vector.subspan(rotation.first, rotation.dim())) x *= rotation.attention_factor;
   }
 
   const ExactSettings& settings_;

@@ -237,17 +237,34 @@ LayerPattern rotated_layers(const Config& config) {
   return pattern;
 }
 
-void refuse_latent_attention(const JsonFields& fields) {
-  if (fields.find("qk_rope_head_dim") == nullptr || fields.find("qk_nope_head_dim") == nullptr) return;
-  throw Error(
-      ErrorKind::usage,
-      "qk_rope_head_dim: multi-head latent attention rotates the last components of a vector, which is not known "
-      "here; pass `num_triples: 0` to leave position-exact plasticity out");
+/// Multi-head latent attention (DeepSeek V2, V3 and their kin): a vector is `qk_nope_head_dim` components that are not
+/// rotated, then `qk_rope_head_dim` that are. `head_dim` is not the width of a vector there. Absorbed queries and keys
+/// have the components of the latent space in place of the first part, after the rotated ones, as llama.cpp compares
+/// them.
+void read_latent_attention(const JsonFields& fields, RotationRules& rules) {
+  const std::size_t plain = fields.count("qk_nope_head_dim").value_or(0);
+  const std::size_t rotated = fields.count("qk_rope_head_dim").value_or(0);
+  rules.head_dim = plain + rotated;
+  if (const std::optional<std::size_t> rank = fields.count("kv_lora_rank")) rules.absorbed_dim = *rank + rotated;
+  for (RotationRule& rule : rules.list) {
+    rule.first = plain;
+    rule.dim = rotated;
+  }
+}
+
+/// Two keys of our own, which no model has: synthetic dumps say with them what models leave to their classes.
+void read_own_keys(const JsonFields& fields, RotationRules& rules) {
+  if (const std::optional<std::string> layout = fields.text("rope_layout")) {
+    if (layout != "half" && layout != "interleaved") fields.refuse("rope_layout", "half or interleaved");
+    rules.layout = layout == "half" ? RotaryLayout::half : RotaryLayout::interleaved;
+  }
+  if (const std::optional<std::size_t> first = fields.count("rope_first")) {
+    for (RotationRule& rule : rules.list) rule.first = *first;
+  }
 }
 
 std::optional<RotationRules> rules_of(const JsonFields& fields) {
   const Config config = config_of(fields);
-  refuse_latent_attention(fields);
   if (fields.flag("alibi").value_or(false)) return std::nullopt;
   RotationRules rules;
   // Granite 4 models without rotation keep a rope_theta.
@@ -257,7 +274,8 @@ std::optional<RotationRules> rules_of(const JsonFields& fields) {
   }
   if (!config.is_known && !names_rotation(fields)) return std::nullopt;
   rules.layout = config.family.layout;
-  rules.head_dim = head_dim_of(config);
+  const bool is_latent = fields.find("qk_nope_head_dim") != nullptr && fields.find("qk_rope_head_dim") != nullptr;
+  if (!is_latent) rules.head_dim = head_dim_of(config);
   const std::optional<JsonFields> parameters = fields.fields("rope_parameters");
   const std::optional<JsonFields> scaling = fields.fields("rope_scaling");
   if (parameters && is_per_layer_type(*parameters)) {
@@ -273,6 +291,8 @@ std::optional<RotationRules> rules_of(const JsonFields& fields) {
     }
     add_flat_rules(config, objects, rules);
   }
+  if (is_latent) read_latent_attention(fields, rules);
+  read_own_keys(fields, rules);
   rules.rotates = rotated_layers(config);
   return rules;
 }

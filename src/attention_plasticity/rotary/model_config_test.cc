@@ -282,12 +282,47 @@ TEST(ModelConfig, RefusesKindsItDoesNotKnow) {
       << "only Phi-3 spells longrope so";
 }
 
-TEST(ModelConfig, RefusesLatentAttention) {
-  EXPECT_EQ(
-      refusal(R"({"model_type": "deepseek_v3", "rope_theta": 10000, "qk_rope_head_dim": 64,
-                        "qk_nope_head_dim": 128})"),
-      "qk_rope_head_dim: multi-head latent attention rotates the last components of a vector, which is not known here; "
-      "pass `num_triples: 0` to leave position-exact plasticity out");
+constexpr const char* deepseek = R"({"model_type": "deepseek_v3", "rope_theta": 10000, "head_dim": 64,
+    "hidden_size": 7168, "num_attention_heads": 128, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128,
+    "kv_lora_rank": 512, "max_position_embeddings": 163840, "rope_scaling": {"type": "yarn", "factor": 40,
+    "mscale": 1.0, "mscale_all_dim": 1.0, "beta_fast": 32, "beta_slow": 1, "original_max_position_embeddings": 4096}})";
+
+TEST(ModelConfig, LatentAttentionRotatesTheLastComponents) {
+  const std::optional<ModelRotation> model = ModelRotation::of_model_config(deepseek);
+  ASSERT_TRUE(model);
+  const LayerRotation layer = model->layer(3, 192, 0);
+  EXPECT_EQ(layer.kind, RotaryKind::yarn);
+  EXPECT_EQ(layer.rotation.first, 128U);
+  EXPECT_EQ(layer.rotation.dim(), 64U);
+  EXPECT_EQ(layer.rotation.layout, RotaryLayout::half);
+  EXPECT_EQ(layer.rotation.attention_factor, 1);
+  EXPECT_THROW(model->layer(3, 64, 0), Error) << "head_dim is not the width of a vector";
+}
+
+TEST(ModelConfig, AbsorbedLatentAttentionRotatesTheFirstComponents) {
+  const Rotation rotation = ModelRotation::of_model_config(deepseek).value().layer(3, 512 + 64, 0).rotation;
+  EXPECT_EQ(rotation.first, 0U);
+  EXPECT_EQ(rotation.dim(), 64U);
+}
+
+TEST(ModelConfig, LatentAttentionOfVersion2IsInterleaved) {
+  const auto model = ModelRotation::of_model_config(
+      R"({"model_type": "deepseek_v2", "qk_rope_head_dim": 4, "qk_nope_head_dim": 6, "rope_theta": 10000})");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->layer(0, 10, 0).rotation.layout, RotaryLayout::interleaved);
+  EXPECT_EQ(model->layer(0, 10, 0).rotation.first, 6U);
+}
+
+TEST(ModelConfig, SyntheticDumpsNameLayoutAndFirstComponent) {
+  const auto model = ModelRotation::of_model_config(
+      R"({"rope_theta": 9, "head_dim": 12, "rope_layout": "interleaved", "rope_first": 2, "rotary_dim": 4})");
+  ASSERT_TRUE(model);
+  const Rotation rotation = model->layer(0, 12, 0).rotation;
+  EXPECT_EQ(rotation.layout, RotaryLayout::interleaved);
+  EXPECT_EQ(rotation.first, 2U);
+  EXPECT_EQ(rotation.dim(), 4U);
+  EXPECT_EQ(refusal(R"({"rope_theta": 9, "rope_layout": "odd"})"),
+            "rope_layout is \"odd\"; half or interleaved is expected");
 }
 
 TEST(ModelConfig, RefusesAThetaThatIsNotKnown) {

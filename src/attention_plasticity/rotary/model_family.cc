@@ -14,6 +14,8 @@ constexpr auto families = std::to_array<ModelFamily>({
     {.model_type = "codegen", .layout = interleaved, .rotary_dim = 64},
     {.model_type = "cohere", .theta = 0, .layout = interleaved},
     {.model_type = "cohere2", .layout = interleaved, .sliding_pattern = 4, .rotated = RotatedLayers::sliding},
+    {.model_type = "deepseek_v2", .layout = interleaved},
+    {.model_type = "deepseek_v3"},
     {.model_type = "ernie4_5", .theta = 0, .layout = interleaved},
     {.model_type = "ernie4_5_moe", .theta = 0, .layout = interleaved},
     {.model_type = "exaone4", .sliding_pattern = 4, .rotated = RotatedLayers::sliding_when_windowed},

@@ -35,11 +35,11 @@ TEST(ModelFamily, IsFoundByItsExactName) {
 
 TEST(ModelFamily, KnowsWhichModelsInterleave) {
   for (const auto* const type :
-       {"codegen", "cohere", "cohere2", "ernie4_5", "glm", "glm4", "gptj", "helium", "llama4_text"}) {
+       {"codegen", "cohere", "cohere2", "deepseek_v2", "ernie4_5", "glm", "glm4", "gptj", "helium", "llama4_text"}) {
     EXPECT_EQ(model_family_of(type)->layout, RotaryLayout::interleaved) << type;
   }
-  for (const auto* const type : {"falcon", "gemma3_text", "gpt_neox", "gpt_oss", "llama", "mistral", "phi", "phi3",
-                                 "qwen2", "qwen3", "smollm3", "stablelm"}) {
+  for (const auto* const type : {"deepseek_v3", "falcon", "gemma3_text", "gpt_neox", "gpt_oss", "llama", "mistral",
+                                 "phi", "phi3", "qwen2", "qwen3", "smollm3", "stablelm"}) {
     EXPECT_EQ(model_family_of(type)->layout, RotaryLayout::half) << type;
   }
 }

@@ -68,10 +68,16 @@ void read_scaling(const std::string& text, std::optional<double>& theta, RotaryP
   if (own) theta = own;
 }
 
-std::size_t rotated_dim(const RotationRule& rule, std::size_t width) {
-  const std::size_t dim = rule.dim ? *rule.dim : static_cast<std::size_t>(static_cast<double>(width) * rule.partial);
-  if (dim > width) {
-    throw Error(ErrorKind::usage, fmt::format("the rotation has {} components, the vectors have {}", dim, width));
+std::size_t rotated_dim(const RotationRule& rule, std::size_t first, std::size_t width) {
+  if (first >= width) {
+    throw Error(ErrorKind::usage, fmt::format("the first rotated component is {}, the vectors have {}", first, width));
+  }
+  // Without a number, the components from the first on.
+  const std::size_t all = width - first;
+  const std::size_t dim = rule.dim ? *rule.dim : static_cast<std::size_t>(static_cast<double>(all) * rule.partial);
+  if (dim > all) {
+    throw Error(ErrorKind::usage, fmt::format("the rotation has {} components{}, the vectors have {}", dim,
+                                              first == 0 ? "" : fmt::format(" from component {} on", first), width));
   }
   return dim;
 }
@@ -93,9 +99,10 @@ ModelRotation ModelRotation::none() {
   return ModelRotation(std::move(rules));
 }
 
-ModelRotation ModelRotation::of_settings(const RotarySettings& settings) {
+ModelRotation ModelRotation::of_settings(const RotarySettings& settings, std::span<const int> layers_without) {
   RotationRule rule;
   rule.dim = settings.dim;
+  rule.first = settings.first;
   if (settings.dim && (*settings.dim == 0 || *settings.dim % 2 != 0)) {
     throw Error(ErrorKind::usage, fmt::format("rope_dim is {}; an even number above 0 is expected", *settings.dim));
   }
@@ -111,6 +118,7 @@ ModelRotation ModelRotation::of_settings(const RotarySettings& settings) {
   RotationRules rules;
   rules.layout = settings.layout.value_or(RotaryLayout::half);
   rules.list.push_back(std::move(rule));
+  for (const int layer : layers_without) rules.layers_without.insert(layer);
   return ModelRotation(std::move(rules));
 }
 
@@ -127,7 +135,8 @@ bool ModelRotation::depends_on_length() const {
 }
 
 LayerRotation ModelRotation::layer(int layer, std::size_t width, double largest_position) const {
-  if (rules_->head_dim && *rules_->head_dim != width) {
+  const bool absorbed = rules_->absorbed_dim == width;
+  if (rules_->head_dim && *rules_->head_dim != width && !absorbed) {
     throw Error(ErrorKind::usage, fmt::format("the vectors have {} components, the model's config says head_dim {}",
                                               width, *rules_->head_dim));
   }
@@ -138,13 +147,15 @@ LayerRotation ModelRotation::layer(int layer, std::size_t width, double largest_
   }
   LayerRotation result;
   result.rotation.layout = rules_->layout;
-  if (*rotates == 0) return result;
+  if (*rotates == 0 || rules_->layers_without.contains(layer)) return result;
   const RotationRule& rule = rules_->list.at(*index);
   if (!rule.refusal.empty()) throw Error(ErrorKind::usage, fmt::format("layer {}: {}", layer, rule.refusal));
   if (rule.parameters.kind == RotaryKind::none) return result;
   result.kind = rule.parameters.kind;
   result.theta = rule.parameters.theta;
-  result.rotation = make_rotation(rule.parameters, rotated_dim(rule, width), rules_->layout, largest_position);
+  const std::size_t first = absorbed ? 0 : rule.first;
+  result.rotation = make_rotation(rule.parameters, rotated_dim(rule, first, width), rules_->layout, largest_position);
+  result.rotation.first = first;
   return result;
 }
 

@@ -67,6 +67,24 @@ TEST(ModelRotation, TakesDimAndLayoutFromSettings) {
   EXPECT_EQ(rotation.layout, RotaryLayout::interleaved);
 }
 
+TEST(ModelRotation, TurnsTheComponentsFromTheFirstOn) {
+  RotarySettings settings;
+  settings.theta = 500;
+  settings.first = 2;
+  const Rotation rotation = ModelRotation::of_settings(settings).layer(0, 8, 0).rotation;
+  EXPECT_EQ(rotation.first, 2U);
+  EXPECT_EQ(rotation.dim(), 6U) << "all from the first on";
+}
+
+TEST(ModelRotation, LeavesOutLayersWithoutRotation) {
+  RotarySettings settings;
+  settings.theta = 500;
+  const std::vector<int> without{1, 3};
+  const ModelRotation model = ModelRotation::of_settings(settings, without);
+  for (const int layer : {0, 2, 4}) EXPECT_EQ(model.layer(layer, 8, 0).rotation.dim(), 8U) << layer;
+  for (const int layer : without) EXPECT_EQ(model.layer(layer, 8, 0).kind, RotaryKind::none) << layer;
+}
+
 TEST(ModelRotation, TakesThetaFromTheScaling) {
   EXPECT_EQ(ModelRotation::of_settings(scaled(R"({"rope_theta": 300})", std::nullopt)).layer(0, 8, 0).theta, 300);
   EXPECT_EQ(ModelRotation::of_settings(scaled(R"({"rope_theta": 300})", 300)).layer(0, 8, 0).theta, 300);
@@ -126,6 +144,12 @@ TEST(ModelRotation, RefusesSettingsThatCannotBeUsed) {
   EXPECT_EQ(refusal(settings), "rope_dim is 0; an even number above 0 is expected");
   settings.dim = 10;
   EXPECT_EQ(refusal(settings), "the rotation has 10 components, the vectors have 8");
+  settings.dim = 6;
+  settings.first = 4;
+  EXPECT_EQ(refusal(settings), "the rotation has 6 components from component 4 on, the vectors have 8");
+  settings.first = 8;
+  EXPECT_EQ(refusal(settings), "the first rotated component is 8, the vectors have 8");
+  settings.first = 0;
   settings.dim.reset();
   EXPECT_EQ(refusal(settings, 7), "7 components cannot be rotated in pairs; an even number is expected");
 }

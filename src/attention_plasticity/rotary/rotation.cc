@@ -15,8 +15,8 @@ void rotate_pairs(const Rotation& rotation, std::span<Float> vector, double toke
     const double angle = tokens * rotation.frequency[i];
     const double cosine = std::cos(angle);
     const double sine = std::sin(angle);
-    Float& first = vector[i * stride];
-    Float& second = vector[i * stride + partner];
+    Float& first = vector[rotation.first + i * stride];
+    Float& second = vector[rotation.first + i * stride + partner];
     const double x = first;
     const double y = second;
     first = static_cast<Float>(x * cosine - y * sine);

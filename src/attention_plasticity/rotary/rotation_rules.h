@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@ struct RotationRule {
   RotaryParameters parameters;
   std::optional<std::size_t> dim;  ///< components that are rotated; none: a share of them
   double partial = 1;              ///< the share, in (0, 1]
+  std::size_t first = 0;           ///< index of the first rotated component
   std::string refusal;             ///< why layers with this rotation cannot be used; empty: they can
 };
 
@@ -32,9 +34,12 @@ struct RotationRule {
 struct RotationRules {
   RotaryLayout layout = RotaryLayout::half;
   std::optional<std::size_t> head_dim;  ///< width of a vector according to the config
+  /// Width of an absorbed vector of latent attention, whose rotated components come first; none: no such model.
+  std::optional<std::size_t> absorbed_dim;
   std::vector<RotationRule> list;
   LayerPattern rule_of;             ///< index into `list`
   LayerPattern rotates{{1}, true};  ///< 1: as the rule says; 0: R = I
+  std::set<int> layers_without;     ///< further layers with R = I
 };
 
 /// What a model's config.json says; see ModelRotation::of_model_config.

@@ -102,13 +102,14 @@ void RotationTable::rotate(std::span<double> vector, double tokens) const {
   const double* upper = row(in_lower + (n >> lower_bits_));
   const double sign = tokens < 0 ? -1.0 : 1.0;
   const bool half = rotation_.layout == RotaryLayout::half;
-  std::size_t i = half ? HWY_DYNAMIC_DISPATCH(rotate_half)(vector.data(), pairs, lower, upper, sign)
-                       : HWY_DYNAMIC_DISPATCH(rotate_interleaved)(vector.data(), pairs, lower, upper, sign);
+  double* const rotated = vector.data() + rotation_.first;
+  std::size_t i = half ? HWY_DYNAMIC_DISPATCH(rotate_half)(rotated, pairs, lower, upper, sign)
+                       : HWY_DYNAMIC_DISPATCH(rotate_interleaved)(rotated, pairs, lower, upper, sign);
   for (; i < pairs; ++i) {
     const double cosine = lower[i] * upper[i] - lower[pairs + i] * upper[pairs + i];
     const double sine = sign * (lower[pairs + i] * upper[i] + lower[i] * upper[pairs + i]);
-    double& first = vector[half ? i : 2 * i];
-    double& second = vector[half ? i + pairs : 2 * i + 1];
+    double& first = rotated[half ? i : 2 * i];
+    double& second = rotated[half ? i + pairs : 2 * i + 1];
     const double x = first;
     first = x * cosine - second * sine;
     second = x * sine + second * cosine;

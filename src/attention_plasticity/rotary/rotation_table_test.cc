@@ -19,14 +19,16 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 
 RC_GTEST_PROP(RotationTable, RotatesAsTheRotationDoes, ()) {
   const auto pairs = *rc::gen::inRange<std::size_t>(0, 66);
+  const auto before = *rc::gen::inRange<std::size_t>(0, 4);
   const auto beyond = *rc::gen::inRange<std::size_t>(0, 4);
   const int most = *rc::gen::inRange(0, 5000);
   const int tokens = *rc::gen::inRange(-most - 3, most + 4);
   Rotation rotation;
   rotation.layout = *rc::gen::element(RotaryLayout::half, RotaryLayout::interleaved);
   for (std::size_t i = 0; i < pairs; ++i) rotation.frequency.push_back(std::pow(0.9, static_cast<double>(i)));
+  rotation.first = before;
   std::vector<float> vector;
-  for (std::size_t c = 0; c < rotation.dim() + beyond; ++c) {
+  for (std::size_t c = 0; c < before + rotation.dim() + beyond; ++c) {
     vector.push_back(static_cast<float>(*rc::gen::inRange(-1000, 1000)) / 64.F);
   }
   std::vector<double> expected(vector.begin(), vector.end());

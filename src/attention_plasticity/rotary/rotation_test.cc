@@ -128,5 +128,14 @@ RC_GTEST_PROP(Rotation, LayoutsDifferByAPermutation, ()) {
             apart(rotated(standard(RotaryLayout::interleaved, pairs), interleaved, t)));
 }
 
+TEST(Rotation, LeavesTheComponentsBeforeTheFirst) {
+  const Rotation rotation{RotaryLayout::half, {1.0, 0.1}, 1, 3};
+  std::vector<double> vector{1, 2, 3, 4, 5, 6, 7, 8};
+  rotation.rotate(vector, 2);
+  std::vector<double> part{4, 5, 6, 7};
+  Rotation{RotaryLayout::half, {1.0, 0.1}, 1}.rotate(part, 2);
+  EXPECT_EQ(vector, (std::vector<double>{1, 2, 3, part[0], part[1], part[2], part[3], 8}));
+}
+
 }  // namespace
 }  // namespace attention_plasticity

@@ -14,6 +14,7 @@
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/memory.h"
 #include "attention_plasticity/run/head_queue.h"
+#include "attention_plasticity/run/rotation_check.h"
 #include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/stats/mean.h"
 
@@ -39,12 +40,13 @@ class Pass {
   };
 
   Pass(std::span<const HeadTask> tasks, const PreparedRun& prepared, const RunConfig& config,
-       const RunObserver& observer, std::span<const std::uint64_t> jackknife_examples = {})
+       const RunObserver& observer, RotationEvidence* evidence, std::span<const std::uint64_t> jackknife_examples = {})
       : tasks_(tasks),
         rotation_(prepared.rotation),
         model_width_(prepared.model_width),
         config_(config),
         observer_(observer),
+        evidence_(evidence),
         jackknife_examples_(jackknife_examples),
         outcomes_(tasks.size()) {}
 
@@ -85,14 +87,14 @@ class Pass {
                               task.head.layer),
                   task.key_file.string());
     }
-    return orient_keys(KeptRows(read(task.key_file, Side::key)), config_.analysis);
+    return orient_keys(KeptRows(read(task.key_file, Side::key, {task.head.layer, task.head.k_head})), config_.analysis);
   }
 
   bool has_model_width(std::size_t width) const {
     return !model_width_ || width == static_cast<std::size_t>(model_width_->value);
   }
 
-  HeadRows read(const std::filesystem::path& file, Side side) {
+  HeadRows read(const std::filesystem::path& file, Side side, const HeadKey& head) {
     HeadFile read = read_head_file(file, side, {.drop_non_finite = config_.non_finite == NonFinite::drop});
     if (!has_model_width(read.rows.width)) {
       throw Error(ErrorKind::input,
@@ -100,6 +102,7 @@ class Pass {
                               read.rows.width, model_width_->file, model_width_->value),
                   file.string());
     }
+    if (evidence_ != nullptr) evidence_->add(side, head, read.rows);
     const std::scoped_lock lock(mutex_);
     if (read.dropped_rows > 0) {
       dropped_rows_ += read.dropped_rows;
@@ -128,9 +131,11 @@ class Pass {
     };
     try {
       if (key_failure) std::rethrow_exception(key_failure);
-      HeadRows queries = read(task.query_file, Side::query);
+      HeadRows queries = read(task.query_file, Side::query, {task.head.layer, task.head.q_head});
       std::optional<LayerRotation> layer;
-      if (rotation_) layer = rotation_->layer(task.head.layer, queries.width);
+      if (rotation_ && rotation_->is_known_in(task.head.layer)) {
+        layer = rotation_->layer(task.head.layer, queries.width);
+      }
       outcome.result = measure_head(task.head, KeptRows(std::move(queries)), *keys, config_.analysis,
                                     {layer ? &layer->rotation : nullptr, jackknife_examples_, constant_component()});
     } catch (const Error& error) {
@@ -157,6 +162,7 @@ class Pass {
   const std::optional<StatedNumber>& model_width_;
   const RunConfig& config_;
   const RunObserver& observer_;
+  RotationEvidence* evidence_;  // null: the rotation is not checked
   std::span<const std::uint64_t> jackknife_examples_;
   std::vector<Outcome> outcomes_;
 
@@ -229,7 +235,7 @@ bool measure_common_groups(const PreparedRun& prepared, const RunConfig& config,
                     "model",
                     again.size(), one ? "head was" : "heads were", one ? "it" : "them"));
     const RunObserver silent = with_all_functions({});
-    Pass pass(again, prepared, config, silent, run.examples);
+    Pass pass(again, prepared, config, silent, nullptr, run.examples);
     pass.run(workers, stop);
     if (pass.ended() < again.size()) return false;
     std::vector<WithoutGroup> measured;
@@ -247,6 +253,22 @@ bool measure_common_groups(const PreparedRun& prepared, const RunConfig& config,
   return true;
 }
 
+// An inferred rotation is the one that fits the vectors best.
+bool is_rotation_checked(const PreparedRun& prepared, const RunConfig& config) {
+  return prepared.rotation && prepared.rotation->source != RotationSource::inferred &&
+         config.rotation_check != RotationCheck::off;
+}
+
+void check_rotation(RotationEvidence& evidence, const PreparedRun& prepared, const RunConfig& config,
+                    const RunObserver& observer, RunResult& run) {
+  if (evidence.empty()) return;
+  const std::string complaint = rotation_complaint(evidence, prepared, config);
+  run.rotation_shares = evidence.shares();
+  if (complaint.empty()) return;
+  if (config.rotation_check == RotationCheck::error) throw Error(ErrorKind::usage, complaint);
+  observer.warning(complaint);
+}
+
 // Memory that heads hand on to each other serves nobody after the last one.
 struct ReleaseMemory {
   ReleaseMemory() = default;
@@ -261,7 +283,9 @@ RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int
                        const std::stop_token& stop, const HeadArrival& arrive) {
   const ReleaseMemory at_the_end;
   const RunObserver observer = with_all_functions(told);
-  Pass pass(prepared.tasks, prepared, config, observer);
+  const std::unique_ptr<RotationEvidence> evidence =
+      is_rotation_checked(prepared, config) ? configured_evidence(prepared, config) : nullptr;
+  Pass pass(prepared.tasks, prepared, config, observer, evidence.get());
   RunResult run;
   try {
     pass.run(workers, stop, arrive);
@@ -278,6 +302,7 @@ RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int
     if (outcome.failure) run.failures.push_back(std::move(*outcome.failure));
   }
   if (run.interrupted) return run;
+  if (evidence) check_rotation(*evidence, prepared, config, observer, run);
   run.interrupted = !measure_common_groups(prepared, config, workers, run, observer, stop);
   return run;
 }

@@ -27,6 +27,8 @@ struct RunResult {
   WithoutGroup model_without_group;   ///< means over all heads; empty when they are not known
   /// Examples of all heads that have a value, ascending. Empty without standard errors, or where a head names none.
   std::vector<std::uint64_t> examples;
+  /// What the vectors say about their rotation; none without `rotation_check`, or without a rotation.
+  std::optional<RotationShares> rotation_shares;
   std::uint64_t dropped_rows = 0;  ///< by `non_finite: drop`
   bool interrupted = false;        ///< stopped before all was measured
   std::exception_ptr failure;      ///< why it stopped without a request: files did not arrive
@@ -36,7 +38,8 @@ struct RunResult {
 using HeadArrival = std::function<void(const HeadTask&)>;
 
 /// Reads and analyses the heads of a prepared run on `workers` threads. The results do not depend on their number.
-/// Files that did not exist when the run was prepared are waited for by `arrive`.
+/// Files that did not exist when the run was prepared are waited for by `arrive`. Throws Error(usage) when the vectors
+/// contradict the rotation and `rotation_check` is `error`.
 RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int workers, const RunObserver& observer,
                        const std::stop_token& stop, const HeadArrival& arrive = {});
 

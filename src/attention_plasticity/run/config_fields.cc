@@ -107,19 +107,22 @@ FieldTable<RunConfig> analysis_fields() {
 FieldTable<RunConfig> rotation_fields() {
   return {
       {"rope", values::word({"auto", "none"}), &Config::rope,
-       "Rotation of the model's vectors. auto: as in the next five fields or a config.json in the dump; none: no "
-       "rotation."},
+       "Rotation of the model's vectors. auto: as in the next six fields or a config.json in the dump, else inferred "
+       "from the vectors; none: no rotation."},
       {"rope_config", values::text(), &Config::rope_config, "The model's config.json.", "config.json in the dump"},
       {"rope_theta", values::positive_number(), &Config::rope_theta,
        "Base of the rotary frequencies; it takes precedence over any config.json.", "none"},
-      {"rope_dim", values::count(2), &Config::rope_dim,
-       "Number of components that are rotated, from the first on; it must be even.", "the whole width"},
+      {"rope_dim", values::count(2), &Config::rope_dim, "Number of components that are rotated; it must be even.",
+       "all from rope_first on"},
       {"rope_layout", values::word({"half", "interleaved"}), &Config::rope_layout,
        "Which components are rotated together.", "half"},
+      {"rope_first", values::count(0), &Config::rope_first, "Index of the first component that is rotated.", "0"},
       {"rope_scaling", values::json_object(), &Config::rope_scaling,
        "Scaling of the frequencies, as in a config.json; as a flag, JSON.", "none"},
       {"vectors", values::word({"post", "pre"}), analysis(&Options::vectors),
        "Whether vectors were captured after the rotation or before it."},
+      {"rotation_check", values::word({"warn", "error", "off"}), &Config::rotation_check,
+       "What to do when the vectors contradict the rotation."},
       {"num_triples", values::count(0), analysis(&Options::num_triples),
        "Triples drawn for position-exact plasticity; 0: it is not measured."},
       {"empirical_queries", values::count(0), analysis(&Options::empirical_queries),
@@ -150,9 +153,14 @@ FieldTable<RunConfig> machine_fields() {
 const FieldTable<RunConfig>& config_table() {
   static const FieldTable<RunConfig> table = [] {
     FieldTable<RunConfig> all;
-    for (const FieldTable<RunConfig>& part :
-         {dump_fields(), analysis_fields(), rotation_fields(), output_fields(), machine_fields()}) {
-      all.insert(all.end(), part.begin(), part.end());
+    for (auto& [group, fields] :
+         {std::pair("The dump", dump_fields()), std::pair("The analysis", analysis_fields()),
+          std::pair("The rotation", rotation_fields()), std::pair("The outputs", output_fields()),
+          std::pair("The machine", machine_fields())}) {
+      for (TypedField<RunConfig> field : fields) {
+        field.group = group;
+        all.push_back(std::move(field));
+      }
     }
     return all;
   }();

@@ -1,5 +1,6 @@
 #include "attention_plasticity/run/dump_run.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -20,6 +21,14 @@ RunObserver serialized(const RunObserver& observer, std::mutex& mutex) {
   };
   return {one_at_a_time(observer.head_ended), one_at_a_time(observer.note), one_at_a_time(observer.warning),
           one_at_a_time(observer.downloading)};
+}
+
+// Those of `lines` that were not told before.
+void tell_new(const std::vector<std::string>& lines, const std::vector<std::string>& before,
+              const std::function<void(const std::string&)>& tell) {
+  for (const std::string& line : lines) {
+    if (std::ranges::find(before, line) == before.end()) tell(line);
+  }
 }
 
 }  // namespace
@@ -53,10 +62,11 @@ RunResult DumpRun::measure(int workers, const RunObserver& observer, const std::
 
   told.note("fetching " + missing_files());
   Fetching fetching(*dump_, missing_, config_.download_max_workers, {{}, told.note}, stop);
-  if (prepared_.rotation && prepared_.rotation->model.depends_on_length()) {
-    // The rotation of such a model depends on the largest position of the dump, so all files must be there first.
+  if (prepared_.needs_all_files) {
     fetching.wait_for_all(told.downloading);
-    prepared_ = prepare_run(config_, dump_->source());
+    const PreparedRun before = std::exchange(prepared_, prepare_run(config_, dump_->source()));
+    tell_new(prepared_.notes, before.notes, told.note);
+    tell_new(prepared_.warnings, before.warnings, told.warning);
   }
   const std::jthread watcher([&](const std::stop_token& done) { watch(fetching, told.downloading, done); });
   return run_analysis(prepared_, config_, workers, told, stop, [&](const HeadTask& task) { fetching.wait_for(task); });

@@ -58,10 +58,37 @@ void add_rotation(DumpInspection& dump, const std::filesystem::path& root) {
 
 }  // namespace
 
+std::optional<RotationInspection> inspect_rotation(const std::filesystem::path& root, const DumpInspection& dump) {
+  std::vector<RotationFile> files;
+  for (const FileInspection& file : dump.files) {
+    if (!file.error) files.push_back({file.side, file.head, dump.layout.file(file.side, file.head)});
+  }
+  RotationOfLayer configured;
+  try {
+    if (const std::optional<DumpRotation> rotation = rotation_in_dump(root, dump.layout)) {
+      configured = [rotation = *rotation](int layer, std::size_t width) {
+        return std::optional(rotation.layer(layer, width).rotation);
+      };
+    }
+  } catch (const Error&) {
+    configured = {};  // inspect_dump has noted it
+  }
+  RotationEvidence evidence(std::move(files), configured, {});
+  const RunConfig config;
+  evidence.read_all(config);
+  if (evidence.empty()) return std::nullopt;
+  RotationInspection found;
+  found.refined = refined_ways(evidence, config);
+  found.shares = evidence.shares();
+  found.inferred = inferred_rotation(found.shares, found.refined);
+  return found;
+}
+
 DumpInspection inspect_dump(const std::filesystem::path& root, const std::string& model_dir) {
   DumpInspection dump;
   dump.layout = find_heads(root, model_dir);
   if (dump.layout.note) dump.notes.push_back(*dump.layout.note);
+  for (const std::string& warning : dump.layout.warnings) dump.notes.push_back("warning: " + warning);
   dump.capture = read_capture_metadata(dump.layout.folder, dump.notes);
   dump.model = find_model_shape(root, dump.layout.folder, dump.notes);
   for (const HeadKey& head : dump.layout.queries) dump.files.push_back(inspect_file(dump.layout, Side::query, head));

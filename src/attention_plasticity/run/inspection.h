@@ -9,6 +9,7 @@
 
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/layout.h"
+#include "attention_plasticity/run/rotation_inference.h"
 #include "attention_plasticity/run/rotation_source.h"
 
 namespace attention_plasticity {
@@ -38,6 +39,16 @@ struct DumpInspection {
   std::vector<FileInspection> files;       ///< queries, then keys, by (layer, head)
   std::vector<std::string> notes;
 };
+
+/// What a dump's vectors say about their rotation: shares of their energy that do not depend on position.
+struct RotationInspection {
+  RotationShares shares;            ///< `configured`: under the config.json of the dump; NaN: it says nothing
+  std::vector<RefinedWay> refined;  ///< the best theta of each layout and part, best way first
+  InferredRotation inferred;        ///< what a run without config.json would take
+};
+
+/// Reads vectors of some heads of each layer. None when no file could be read.
+std::optional<RotationInspection> inspect_rotation(const std::filesystem::path& root, const DumpInspection& dump);
 
 /// Reads the files of every head of a dump. Throws Error(input) when there are no heads.
 DumpInspection inspect_dump(const std::filesystem::path& root, const std::string& model_dir);

@@ -13,6 +13,7 @@
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/run/rotation_inference.h"
 
 namespace attention_plasticity {
 namespace {
@@ -175,6 +176,35 @@ void note_large_heads(PreparedRun& prepared, const RunConfig& config) {
                                        large == 1 ? "runs" : "run"));
 }
 
+// Whether files of a dump on the Hub are still to be downloaded.
+bool is_incomplete(const PreparedRun& prepared) {
+  return prepared.hub && std::ranges::any_of(prepared.tasks, [&](const HeadTask& task) {
+           const bool has_keys = prepared.layout.keys.contains({task.head.layer, task.head.k_head});
+           return !fs::exists(task.query_file) || (has_keys && !fs::exists(task.key_file));
+         });
+}
+
+void add_rotation(PreparedRun& prepared, const RunConfig& config, const fs::path& root) {
+  if (config.analysis.num_triples == 0) return;
+  prepared.rotation = find_rotation(config, root, prepared.layout);
+  if (prepared.rotation) {
+    prepared.needs_all_files = prepared.rotation->model.depends_on_length();
+    return;
+  }
+  if (config.analysis.vectors == Vectors::pre) {
+    prepared.notes.emplace_back(
+        "position-exact plasticity is left out, since the model's rotation is unknown and vectors captured before it "
+        "do not show it: pass `rope_config` with the model's config.json, or `rope_theta`");
+    return;
+  }
+  prepared.needs_all_files = is_incomplete(prepared);
+  if (prepared.needs_all_files) return;
+  InferredRotation inferred = infer_rotation(prepared.tasks, config);
+  prepared.rotation = std::move(inferred.rotation);
+  prepared.rotation_shares = std::move(inferred.shares);
+  (inferred.may_be_wrong ? prepared.warnings : prepared.notes).push_back(std::move(inferred.line));
+}
+
 // A rotation that does not fit is refused before any head is read. Where it fits heads of another width, the head has
 // the wrong width, which is an error of that head.
 void check_rotation(const PreparedRun& prepared) {
@@ -221,6 +251,7 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {
   prepared.layout = source.layout;
   prepared.hub = source.hub;
   if (prepared.layout.note) prepared.notes.push_back(*prepared.layout.note);
+  for (const std::string& warning : prepared.layout.warnings) prepared.warnings.push_back(warning);
 
   CaptureMetadata metadata = read_capture_metadata(prepared.layout.folder, prepared.notes);
   ModelShape shape = find_model_shape(root, prepared.layout.folder, prepared.warnings);
@@ -242,7 +273,7 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {
   }
   check_keys_captured(prepared);
   note_large_heads(prepared, config);
-  prepared.rotation = find_rotation(config, root, prepared.layout, prepared.notes);
+  add_rotation(prepared, config, root);
   check_rotation(prepared);
   return prepared;
 }

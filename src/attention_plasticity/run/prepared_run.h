@@ -11,6 +11,7 @@
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/head_result.h"
 #include "attention_plasticity/run/config.h"
+#include "attention_plasticity/run/rotation_evidence.h"
 #include "attention_plasticity/run/rotation_source.h"
 
 namespace attention_plasticity {
@@ -60,10 +61,14 @@ struct PreparedRun {
   std::optional<std::string> sampling_strategy;  ///< how positions were sampled: uniform, log or all
   std::optional<double> sampling_bucket_size;
   std::optional<DumpRotation> rotation;  ///< none: position-exact plasticity is not measured
-  std::vector<HeadTask> tasks;           ///< by (layer, q_head)
-  std::size_t skipped = 0;               ///< number of selected heads that were not captured
-  std::vector<std::string> notes;        ///< one line each, for the user
-  std::vector<std::string> warnings;     ///< the same for what may make results wrong; never hidden
+  /// What the vectors say about their rotation, where it had to be inferred from them.
+  std::optional<RotationShares> rotation_shares;
+  /// True: the run must be prepared again when all files are on disk, since its rotation depends on them.
+  bool needs_all_files = false;
+  std::vector<HeadTask> tasks;        ///< by (layer, q_head)
+  std::size_t skipped = 0;            ///< number of selected heads that were not captured
+  std::vector<std::string> notes;     ///< one line each, for the user
+  std::vector<std::string> warnings;  ///< the same for what may make results wrong; never hidden
 };
 
 /// Finds out which heads of a dump to analyse. Throws Error(usage) for sizes that do not fit each other, the dump's

@@ -16,11 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 bool has_settings(const RunConfig& config) {
-  return config.rope_theta || config.rope_dim || config.rope_layout || config.rope_scaling;
+  return config.rope_theta || config.rope_dim || config.rope_layout || config.rope_first || config.rope_scaling;
 }
 
 RotarySettings settings_of(const RunConfig& config) {
-  RotarySettings settings{config.rope_theta, {}, config.rope_layout, config.rope_scaling};
+  RotarySettings settings{.theta = config.rope_theta, .layout = config.rope_layout, .scaling = config.rope_scaling};
+  settings.first = static_cast<std::size_t>(config.rope_first.value_or(0));
   if (config.rope_dim) settings.dim = static_cast<std::size_t>(*config.rope_dim);
   return settings;
 }
@@ -80,45 +81,39 @@ double largest_position(const DumpLayout& layout) {
 std::string described(const LayerRotation& layer, std::size_t width) {
   const std::string_view kind = rotary_kind_name(layer.kind);
   if (layer.kind == RotaryKind::none) return std::string(kind);
-  const std::size_t dim = layer.rotation.dim();
-  return fmt::format("{}, theta {}, {} {} components, {}", kind, layer.theta,
-                     dim == width ? "all" : fmt::format("{} of", dim), width,
+  return fmt::format("{}, theta {}, {}, {}", kind, layer.theta,
+                     components_text(layer.rotation.first, layer.rotation.dim(), width),
                      layer.rotation.layout == RotaryLayout::half ? "half" : "interleaved");
 }
 
-DumpRotation with_length(ModelRotation model, const DumpLayout& layout) {
+DumpRotation with_length(ModelRotation model, RotationSource source, const DumpLayout& layout) {
   const bool needs_length = model.depends_on_length();
-  return {std::move(model), needs_length ? largest_position(layout) : 0};
+  return {std::move(model), needs_length ? largest_position(layout) : 0, source};
 }
 
 }  // namespace
 
-std::optional<DumpRotation> find_rotation(const RunConfig& config, const fs::path& root, const DumpLayout& layout,
-                                          std::vector<std::string>& notes) {
-  if (config.analysis.num_triples == 0) return std::nullopt;
-  std::optional<ModelRotation> model;
-  if (config.rope == Rope::none) {
-    model = ModelRotation::none();
-  } else if (has_settings(config)) {
-    model = ModelRotation::of_settings(settings_of(config));
-  } else if (config.rope_config) {
-    model = given_model_config(*config.rope_config);
-  } else {
-    model = found_model_config(root, layout);
+std::optional<DumpRotation> find_rotation(const RunConfig& config, const fs::path& root, const DumpLayout& layout) {
+  if (config.rope == Rope::none) return with_length(ModelRotation::none(), RotationSource::flags, layout);
+  if (has_settings(config)) {
+    return with_length(ModelRotation::of_settings(settings_of(config)), RotationSource::flags, layout);
   }
-  if (!model) {
-    notes.emplace_back(
-        "position-exact plasticity is left out, since the model's rotation is unknown: pass `rope_config` with the "
-        "model's config.json, `rope_theta`, or `rope: none` for a model without rotation");
-    return std::nullopt;
+  if (config.rope_config) {
+    return with_length(given_model_config(*config.rope_config), RotationSource::config, layout);
   }
-  return with_length(std::move(*model), layout);
+  return rotation_in_dump(root, layout);
 }
 
 std::optional<DumpRotation> rotation_in_dump(const fs::path& root, const DumpLayout& layout) {
   std::optional<ModelRotation> model = found_model_config(root, layout);
   if (!model) return std::nullopt;
-  return with_length(std::move(*model), layout);
+  return with_length(std::move(*model), RotationSource::config, layout);
+}
+
+std::string components_text(std::size_t first, std::size_t dim, std::size_t width) {
+  if (dim == width) return fmt::format("all {} components", width);
+  if (first == 0) return fmt::format("{} of {} components", dim, width);
+  return fmt::format("components {} to {} of {}", first, first + dim - 1, width);
 }
 
 std::vector<LayersOfRotation> layers_by_rotation(const DumpRotation& rotation,

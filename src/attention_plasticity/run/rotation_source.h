@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,23 +13,31 @@
 
 namespace attention_plasticity {
 
+/// Who says how a model rotates its vectors: its config.json, the settings of the run, or the vectors themselves.
+enum class RotationSource { config, flags, inferred };
+
 /// How the model of a dump rotates its vectors, and the dump's largest position.
 struct DumpRotation {
   ModelRotation model;
   double largest_position = 0;  ///< in tokens, of the whole dump; 0 when the rotation does not depend on it
+  RotationSource source = RotationSource::config;
+  std::set<int> unknown_layers = {};  ///< layers in which an inferred rotation does not fit the vectors
 
+  bool is_known_in(int layer) const { return !unknown_layers.contains(layer); }
   LayerRotation layer(int number, std::size_t width) const { return model.layer(number, width, largest_position); }
 };
 
 /// The rotation in the `rope_*` settings, else in `rope_config`, else in the config.json beside the heads or in the
-/// dump's `root`. None when position-exact plasticity is off or the rotation is unknown; in the second case, one line
-/// in `notes` says what to pass. Throws Error(usage) for a rotation that cannot be used.
+/// dump's `root`. None when none of them describes one. Throws Error(usage) for a rotation that cannot be used.
 std::optional<DumpRotation> find_rotation(const RunConfig& config, const std::filesystem::path& root,
-                                          const DumpLayout& layout, std::vector<std::string>& notes);
+                                          const DumpLayout& layout);
 
 /// The rotation in the config.json beside the heads or in the dump's `root`; none when neither describes one. Throws
 /// Error(usage) for an unknown kind of rotation.
 std::optional<DumpRotation> rotation_in_dump(const std::filesystem::path& root, const DumpLayout& layout);
+
+/// Which components are rotated: "all 64 components", "16 of 64 components", "components 32 to 63 of 64".
+std::string components_text(std::size_t first, std::size_t dim, std::size_t width);
 
 /// The layers that share a rotation.
 struct LayersOfRotation {

@@ -12,6 +12,7 @@
 #include "attention_plasticity/rotary/rotary_parameters.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/rotation_json.h"
 #include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/version.h"
 
@@ -76,13 +77,24 @@ Json input_json(const PreparedRun& prepared, const RunConfig& config) {
 }
 
 Json rope_json(const std::optional<DumpRotation>& rotation, const HeadResult& result) {
-  if (!rotation) return nullptr;
+  if (!rotation || !rotation->is_known_in(result.head.layer)) return nullptr;
   const LayerRotation layer = rotation->layer(result.head.layer, result.width);
-  if (layer.kind == RotaryKind::none) return {{"kind", "none"}, {"theta", nullptr}, {"dim", 0}, {"layout", nullptr}};
+  if (layer.kind == RotaryKind::none)
+    return {{"kind", "none"}, {"theta", nullptr}, {"first", 0}, {"dim", 0}, {"layout", nullptr}};
   return {{"kind", rotary_kind_name(layer.kind)},
           {"theta", layer.theta},
+          {"first", layer.rotation.first},
           {"dim", layer.rotation.dim()},
           {"layout", layer.rotation.layout == RotaryLayout::half ? "half" : "interleaved"}};
+}
+
+// Null where position-exact plasticity is off.
+Json rotation_json(const PreparedRun& prepared, const RunConfig& config, const RunResult& run) {
+  if (config.analysis.num_triples == 0) return nullptr;
+  std::optional<RotationSource> source;
+  if (prepared.rotation) source = prepared.rotation->source;
+  const auto& shares = run.rotation_shares ? run.rotation_shares : prepared.rotation_shares;
+  return Json::parse(rotation_json_text(source, shares ? &*shares : nullptr));
 }
 
 // Layers of which no head was analysed are unknown, and left out.
@@ -179,6 +191,7 @@ std::string run_json(const PreparedRun& prepared, const RunConfig& config, const
                   {"program", program_json()},
                   {"input", input_json(prepared, config)},
                   {"model", model_json(prepared, run)},
+                  {"rotation", rotation_json(prepared, config, run)},
                   {"sampling",
                    {{"strategy", value_or_null(prepared.sampling_strategy)},
                     {"bucket_size", value_or_null(prepared.sampling_bucket_size)}}},

@@ -50,8 +50,8 @@ TEST(RunJson, HoldsTheSectionsOfItsContractInOrder) {
   std::vector<std::string> names;
   const auto parsed = nlohmann::ordered_json::parse(text);
   for (const auto& [name, value] : parsed.items()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"schema", "program", "input", "model", "sampling", "config", "heads",
-                                             "summary", "groups", "files", "tables", "resources"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"schema", "program", "input", "model", "rotation", "sampling", "config",
+                                             "heads", "summary", "groups", "files", "tables", "resources"}));
   EXPECT_TRUE(text.ends_with("}\n"));
 }
 
@@ -196,9 +196,9 @@ TEST(RunJson, NamesTheRotationOfEachLayerAndSummarizesWhatFollowsIt) {
   some.result.model_without_group.exact = {0, 1, 2};
   const json parsed = json_of(some);
   EXPECT_EQ(parsed["model"]["layers"][0]["rope"],
-            (json{{"kind", "default"}, {"theta", 100.0}, {"dim", 4}, {"layout", "half"}}));
+            (json{{"kind", "default"}, {"theta", 100.0}, {"first", 0}, {"dim", 4}, {"layout", "half"}}));
   EXPECT_EQ(parsed["model"]["layers"][1]["rope"],
-            (json{{"kind", "none"}, {"theta", nullptr}, {"dim", 0}, {"layout", nullptr}}));
+            (json{{"kind", "none"}, {"theta", nullptr}, {"first", 0}, {"dim", 0}, {"layout", nullptr}}));
   EXPECT_EQ(parsed["summary"]["ap_exact"]["mean"], json(0.3125));
   EXPECT_NEAR(parsed["summary"]["ap_exact"]["se"].get<double>(), std::sqrt(4.0 / 3), 1e-15);
   EXPECT_EQ(parsed["summary"]["ap_exact"]["share_below_0.25"], json(0.5));

@@ -16,6 +16,10 @@ std::string spacing_name(const SynthOptions& options) {
   return options.spacing == BucketSpacing::log ? "log" : "uniform";
 }
 
+std::string layout_name(const SynthOptions& options) {
+  return options.rope_layout == RotaryLayout::half ? "half" : "interleaved";
+}
+
 Json options_json(const SynthOptions& options) {
   Json json;
   json["layers"] = options.layers;
@@ -34,6 +38,9 @@ Json options_json(const SynthOptions& options) {
   json["tails"] = options.tails == Tails::heavy ? "heavy" : "normal";
   json["bfloat16"] = options.bfloat16;
   json["rope_theta"] = value_or_null(options.rope_theta);
+  json["rope_layout"] = layout_name(options);
+  json["rope_dim"] = value_or_null(options.rope_dim);
+  json["rope_first"] = options.rope_first;
   json["window"] = value_or_null(options.window);
   json["sliding_layers"] = options.sliding_layers;
   json["truth_pairs"] = options.truth_pairs;
@@ -71,6 +78,8 @@ Json head_json(const SynthOptions& options, HeadKey head) {
   json["plasticity"] = estimate_json(truth.plasticity);
   json["plasticity"]["pairs"] = truth.pairs;
   json["choice"] = estimate_json(truth.choice);
+  json["exact"] = estimate_json(truth.exact.plasticity);
+  json["exact"]["triples"] = truth.exact.triples;
   json["by_bucket"] = Json::array();
   for (const CellTruth& cell : truth.cells) {
     json["by_bucket"].push_back({{"q_bucket", cell.query_bucket},
@@ -87,13 +96,18 @@ Json head_json(const SynthOptions& options, HeadKey head) {
 
 }  // namespace
 
-std::string truth_json(const SynthOptions& options) {
+std::string truth_json(const SynthOptions& options,
+                       const std::function<void(std::size_t done, std::size_t total)>& progress) {
   Json json;
   json["schema"] = 1;
   json["options"] = options_json(options);
   json["heads"] = Json::array();
+  const std::size_t total = static_cast<std::size_t>(options.layers) * static_cast<std::size_t>(options.q_heads);
   for (int layer = 0; layer < options.layers; ++layer) {
-    for (int head = 0; head < options.q_heads; ++head) json["heads"].push_back(head_json(options, {layer, head}));
+    for (int head = 0; head < options.q_heads; ++head) {
+      json["heads"].push_back(head_json(options, {layer, head}));
+      if (progress) progress(json["heads"].size(), total);
+    }
   }
   return json.dump(1) + "\n";
 }
@@ -108,6 +122,9 @@ std::string model_config_json(const SynthOptions& options) {
   json["max_position_embeddings"] = Context(options).tokens();
   if (options.rope_theta) {
     json["rope_parameters"] = {{"rope_theta", *options.rope_theta}, {"rope_type", "default"}};
+    json["rope_layout"] = layout_name(options);
+    if (options.rope_dim) json["rotary_dim"] = *options.rope_dim;
+    if (options.rope_first != 0) json["rope_first"] = options.rope_first;
   } else {
     json["position_embedding_type"] = "nope";
   }

@@ -44,7 +44,10 @@ std::optional<Rotation> make_rotation(const SynthOptions& options) {
   if (!options.rope_theta) return std::nullopt;
   RotaryParameters parameters;
   parameters.theta = *options.rope_theta;
-  return make_rotation(parameters, options.dim, RotaryLayout::half, 0);
+  const std::size_t dim = options.rope_dim.value_or(options.dim - options.rope_first);
+  Rotation rotation = make_rotation(parameters, dim, options.rope_layout, 0);
+  rotation.first = options.rope_first;
+  return rotation;
 }
 
 void place_row(const HeadModel& model, const std::optional<Rotation>& rotation, double position, std::span<float> row) {

@@ -92,6 +92,21 @@ TEST(GeneratedRows, Bfloat16HaveNoMoreThanEightBits) {
   }
 }
 
+TEST(GeneratedRows, OnlyTheChosenComponentsAreRotated) {
+  SynthOptions options = small();
+  const HeadRows plain = generate_rows(options, Side::query, head);
+  options.rope_theta = 10000;
+  options.rope_layout = RotaryLayout::interleaved;
+  options.rope_first = 4;
+  options.rope_dim = 4;
+  const HeadRows rotated = generate_rows(options, Side::query, head);
+  for (std::size_t i = 0; i < rotated.size(); ++i) {
+    std::vector<double> expected(plain.row(i).begin(), plain.row(i).end());
+    Rotation{RotaryLayout::interleaved, {1, 0.01}, 1, 4}.rotate(expected, plain.position[i]);
+    for (std::size_t c = 0; c < expected.size(); ++c) ASSERT_NEAR(rotated.row(i)[c], expected[c], 1e-5) << i;
+  }
+}
+
 TEST(GeneratedRows, DocumentsShiftTheirQueriesTogether) {
   SynthOptions options = small();
   options.rows = 20000;

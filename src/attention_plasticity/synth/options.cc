@@ -61,12 +61,22 @@ void check_context(const SynthOptions& options) {
 }
 
 void check_rotation(const SynthOptions& options) {
-  if (!options.rope_theta) return;
+  if (!options.rope_theta) {
+    if (options.rope_layout != RotaryLayout::half) refuse("rope_layout", "needs rope_theta");
+    if (options.rope_dim) refuse("rope_dim", "needs rope_theta");
+    if (options.rope_first != 0) refuse("rope_first", "needs rope_theta");
+    return;
+  }
   const bool usable = *options.rope_theta > 1 && std::isfinite(*options.rope_theta);
   if (!usable) {
     refuse("rope_theta", fmt::format("must be a number above 1, not {}", *options.rope_theta));
   }
   if (options.dim % 2 != 0) refuse("dim", fmt::format("must be even with rope_theta, not {}", options.dim));
+  check_count("rope_first", options.rope_first, 0, options.dim - 2);
+  const std::size_t most = options.dim - options.rope_first;
+  const std::size_t rotated = options.rope_dim.value_or(most);
+  check_count("rope_dim", rotated, 2, most);
+  if (rotated % 2 != 0) refuse("rope_dim", fmt::format("must be even, not {}", rotated));
 }
 
 void check_window(const SynthOptions& options) {

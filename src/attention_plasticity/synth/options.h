@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "attention_plasticity/rotation.h"
+
 namespace attention_plasticity {
 
 /// Where position buckets begin: at the multiples of `bucket_size` (uniform), or at the powers of two (log: [0, 2),
@@ -39,8 +41,13 @@ struct SynthOptions {
   bool bfloat16 = false;  ///< true: components are rounded to bfloat16, as in captures of bfloat16 models
 
   std::optional<double> rope_theta;  ///< > 1: rows are rotated by their position; dim must be even
-  std::optional<int> window;         ///< sliding window in tokens
-  std::vector<int> sliding_layers;   ///< layers with that window; empty: all
+  /// The rest needs rope_theta.
+  RotaryLayout rope_layout = RotaryLayout::half;
+  std::optional<std::size_t> rope_dim;  ///< rotated components, an even number; none: all from rope_first on
+  std::size_t rope_first = 0;           ///< index of the first rotated component
+
+  std::optional<int> window;        ///< sliding window in tokens
+  std::vector<int> sliding_layers;  ///< layers with that window; empty: all
 
   /// Key pairs from which a head's true plasticity is computed, spread over its cells, at least 4 for each. With 8192
   /// the error is at most 0.005. 0: truth.json holds only the parameters.

@@ -56,6 +56,14 @@ TEST(SynthOptions, LogSpacingHasFewBucketsAndNoSize) {
 
 TEST(SynthOptions, RotationNeedsPlanesAndABase) {
   EXPECT_EQ(refusal([](auto& o) { o.rope_theta = 1e4, o.dim = 63; }), "dim must be even with rope_theta, not 63");
+  EXPECT_EQ(refusal([](auto& o) { o.rope_dim = 4; }), "rope_dim needs rope_theta");
+  EXPECT_EQ(refusal([](auto& o) { o.rope_first = 4; }), "rope_first needs rope_theta");
+  EXPECT_EQ(refusal([](auto& o) { o.rope_layout = RotaryLayout::interleaved; }), "rope_layout needs rope_theta");
+  EXPECT_EQ(refusal([](auto& o) { o.rope_theta = 1e4, o.rope_dim = 5; }), "rope_dim must be even, not 5");
+  EXPECT_EQ(refusal([](auto& o) { o.rope_theta = 1e4, o.rope_dim = 66; }), "rope_dim must be from 2 to 64, not 66");
+  EXPECT_EQ(refusal([](auto& o) { o.rope_theta = 1e4, o.rope_dim = 34, o.rope_first = 32; }),
+            "rope_dim must be from 2 to 32, not 34");
+  EXPECT_EQ(refusal([](auto& o) { o.rope_theta = 1e4, o.rope_first = 64; }), "rope_first must be from 0 to 62, not 64");
   EXPECT_EQ(refusal([](auto& o) { o.rope_theta = 1; }), "rope_theta must be a number above 1, not 1");
 }
 

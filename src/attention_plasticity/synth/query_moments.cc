@@ -20,23 +20,46 @@ Complex mean_phase(double frequency, TokenRange range) {
   return std::polar(1.0, frequency * range.mean()) * length;
 }
 
-// The mean of R(t) covariance R(t)' over the range. With z_a = x_a + i x_(a + half), R(t) multiplies z_a by exp(i f_a
-// t). So E[z_a conj(z_b)] rotates with the difference of two frequencies, and E[z_a z_b] with their sum.
-Matrix mean_of_rotated(const Matrix& covariance, std::span<const double> frequencies, TokenRange range) {
-  const std::size_t half = frequencies.size();
+struct Pair {
+  std::size_t x;
+  std::size_t y;
+  double frequency;
+};
+
+// All components by pairs. Those that are not rotated form pairs of frequency 0; their number is even.
+std::vector<Pair> pairs_of(const Rotation& rotation, std::size_t dim) {
+  std::vector<Pair> pairs;
+  pairs.reserve(dim / 2);
+  const bool half = rotation.layout == RotaryLayout::half;
+  const std::size_t rotated = rotation.frequency.size();
+  for (std::size_t i = 0; i < rotated; ++i) {
+    const std::size_t x = rotation.first + (half ? i : 2 * i);
+    pairs.push_back({x, x + (half ? rotated : 1), rotation.frequency[i]});
+  }
+  std::vector<std::size_t> others;
+  for (std::size_t c = 0; c < dim; ++c) {
+    if (c < rotation.first || c >= rotation.first + rotation.dim()) others.push_back(c);
+  }
+  for (std::size_t i = 0; i + 1 < others.size(); i += 2) pairs.push_back({others[i], others[i + 1], 0});
+  return pairs;
+}
+
+// The mean of R(t) covariance R(t)' over the range. With z_a = x_a + i y_a of pair a, R(t) multiplies z_a by
+// exp(i f_a t). So E[z_a conj(z_b)] rotates with the difference of two frequencies, and E[z_a z_b] with their sum.
+Matrix mean_of_rotated(const Matrix& covariance, const std::vector<Pair>& pairs, TokenRange range) {
   Matrix rotated(covariance.rows(), covariance.cols());
-  for (std::size_t a = 0; a < half; ++a) {
-    const std::span<const double> xa = covariance.row(a);
-    const std::span<const double> ya = covariance.row(a + half);
-    for (std::size_t b = 0; b < half; ++b) {
-      const Complex with_conjugate(xa[b] + ya[b + half], ya[b] - xa[b + half]);
-      const Complex plain(xa[b] - ya[b + half], ya[b] + xa[b + half]);
-      const Complex p = with_conjugate * mean_phase(frequencies[a] - frequencies[b], range);
-      const Complex c = plain * mean_phase(frequencies[a] + frequencies[b], range);
-      rotated.row(a)[b] = (p.real() + c.real()) / 2;
-      rotated.row(a + half)[b + half] = (p.real() - c.real()) / 2;
-      rotated.row(a + half)[b] = (p.imag() + c.imag()) / 2;
-      rotated.row(a)[b + half] = (c.imag() - p.imag()) / 2;
+  for (const Pair& a : pairs) {
+    const std::span<const double> xa = covariance.row(a.x);
+    const std::span<const double> ya = covariance.row(a.y);
+    for (const Pair& b : pairs) {
+      const Complex with_conjugate(xa[b.x] + ya[b.y], ya[b.x] - xa[b.y]);
+      const Complex plain(xa[b.x] - ya[b.y], ya[b.x] + xa[b.y]);
+      const Complex p = with_conjugate * mean_phase(a.frequency - b.frequency, range);
+      const Complex c = plain * mean_phase(a.frequency + b.frequency, range);
+      rotated.row(a.x)[b.x] = (p.real() + c.real()) / 2;
+      rotated.row(a.y)[b.y] = (p.real() - c.real()) / 2;
+      rotated.row(a.y)[b.x] = (p.imag() + c.imag()) / 2;
+      rotated.row(a.x)[b.y] = (c.imag() - p.imag()) / 2;
     }
   }
   return rotated;
@@ -99,7 +122,7 @@ std::vector<double> add_rotated_path(const HeadModel& model, const Rotation& rot
 QueryMoments bucket_moments(const HeadModel& model, const Matrix& noise, const std::optional<Rotation>& rotation,
                             TokenRange range, NumpyGenerator& generator) {
   QueryMoments moments;
-  moments.covariance = rotation ? mean_of_rotated(noise, rotation->frequency, range) : noise;
+  moments.covariance = rotation ? mean_of_rotated(noise, pairs_of(*rotation, model.dim()), range) : noise;
   const double with_effects = 1 + model.effect * model.effect;
   for (std::size_t a = 0; a < model.dim(); ++a) {
     for (double& entry : moments.covariance.row(a)) entry *= with_effects;

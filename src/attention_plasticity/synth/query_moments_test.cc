@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t dim = 6;
 const Rotation some_rotation{RotaryLayout::half, {1.0, std::pow(50.0, -1.0 / 3), std::pow(50.0, -2.0 / 3)}, 1.0};
+const Rotation last_pairs{RotaryLayout::interleaved, {1.0, 0.14}, 1.0, 2};
+const Rotation one_pair{RotaryLayout::half, {0.3}, 1.0, 1};
 
 HeadModel model_with(double effect) {
   SynthOptions options;
@@ -77,7 +79,8 @@ double largest_difference(const QueryMoments& a, const QueryMoments& b) {
 TEST(QueryMoments, AreTheSumOverThePositionsOfABucket) {
   for (const double effect : {0.0, 0.7}) {
     const HeadModel model = model_with(effect);
-    for (const auto& rotation : {std::optional<Rotation>(), std::optional(some_rotation)}) {
+    for (const auto& rotation : {std::optional<Rotation>(), std::optional(some_rotation), std::optional(last_pairs),
+                                 std::optional(one_pair)}) {
       for (const TokenRange range : {TokenRange{0, 2}, TokenRange{16, 16}, TokenRange{512, 512}}) {
         NumpyGenerator generator(0);
         const auto moments = bucket_moments(model, noise_covariance(model), rotation, range, generator);

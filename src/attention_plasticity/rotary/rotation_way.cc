@@ -1,0 +1,205 @@
+#include "attention_plasticity/rotary/rotation_way.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace attention_plasticity {
+namespace {
+
+constexpr std::array<double, 5> known_thetas{1e4, 1e5, 5e5, 1e6, 1e7};
+// Thetas of published models.
+constexpr std::array<double, 10> usual_thetas{1e4, 1e5, 1.5e5, 2.5e5, 5e5, 1e6, 2e6, 5e6, 8e6, 1e7};
+
+constexpr std::array<RotationShape, 8> shapes = [] {
+  std::array<RotationShape, 8> all{};
+  std::size_t i = 0;
+  for (const RotaryLayout layout : {RotaryLayout::half, RotaryLayout::interleaved}) {
+    for (const RotatedPart part :
+         {RotatedPart::all, RotatedPart::first_half, RotatedPart::first_quarter, RotatedPart::last_half}) {
+      all[i++] = {layout, part};
+    }
+  }
+  return all;
+}();
+
+std::vector<double> frequencies_of(double theta, std::size_t dim) {
+  std::vector<double> frequencies(dim / 2);
+  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    frequencies[i] = std::pow(theta, -2 * static_cast<double>(i) / static_cast<double>(dim));
+  }
+  return frequencies;
+}
+
+std::size_t last_position(const RowSample& sample) {
+  return sample.has_whole_positions() ? static_cast<std::size_t>(sample.positions().back()) : 0;
+}
+
+// The energy that is fixed in some samples, as a function of theta.
+class FixedByTheta {
+ public:
+  void add(const RowSample& sample, RotaryLayout layout, ComponentRange components) {
+    if (components.first + components.dim > sample.width() || sample.rows() < 2) return;
+    parts_.push_back({PairedSample(sample, layout), components});
+    last_ = std::max(last_, last_position(sample));
+  }
+  bool empty() const { return parts_.empty(); }
+
+  // At two points, which costs less than one after the other.
+  std::pair<double, double> at(double log_theta, double other_log_theta) const {
+    std::optional<PhaseTables> one;
+    std::optional<PhaseTables> other;
+    std::pair<double, double> fixed{0, 0};
+    for (const auto& [paired, components] : parts_) {
+      if (!one || 2 * one->frequencies().size() != components.dim) {
+        one.emplace(frequencies_of(std::exp(log_theta), components.dim), last_);
+        other.emplace(frequencies_of(std::exp(other_log_theta), components.dim), last_);
+      }
+      const auto sums = paired.squared_sums(components.first, *one, *other);
+      fixed.first += paired.sample().fixed(sums.first);
+      fixed.second += paired.sample().fixed(sums.second);
+    }
+    return fixed;
+  }
+
+ private:
+  struct Part {
+    PairedSample paired;
+    ComponentRange components;
+  };
+  std::vector<Part> parts_;
+  std::size_t last_ = 0;
+};
+
+// The best of `count` points from `begin` on; the first of equals.
+double best_point(const FixedByTheta& fixed, double begin, double step, std::size_t count) {
+  double best = begin;
+  double most = -std::numeric_limits<double>::infinity();
+  const auto look = [&](double point, double value) {
+    if (value <= most) return;
+    most = value;
+    best = point;
+  };
+  for (std::size_t i = 0; i < count; i += 2) {
+    const double point = begin + step * static_cast<double>(i);
+    const double next = begin + step * static_cast<double>(std::min(i + 1, count - 1));
+    const auto [value, next_value] = fixed.at(point, next);
+    look(point, value);
+    look(next, next_value);
+  }
+  return best;
+}
+
+double as_usual(double theta) {
+  for (const double usual : usual_thetas) {
+    if (std::abs(theta / usual - 1) <= 0.01) return usual;
+  }
+  return theta;
+}
+
+double refined_theta(const FixedByTheta& fixed) {
+  if (fixed.empty()) return 0;
+  const double least = std::log(1e3);
+  double step = 0.08;
+  const auto steps = static_cast<std::size_t>((std::log(1e8) - least) / step);
+  const double most = least + step * static_cast<double>(steps);
+  double best = best_point(fixed, least, step, steps + 1);
+  constexpr int rounds = 3;
+  constexpr std::size_t points = 33;
+  for (int round = 0; round < rounds; ++round) {
+    const double begin = std::max(best - step, least);
+    step = (std::min(best + step, most) - begin) / static_cast<double>(points - 1);
+    best = best_point(fixed, begin, step, points);
+  }
+  return as_usual(std::exp(best));
+}
+
+}  // namespace
+
+std::span<const RotationShape> rotation_shapes() { return shapes; }
+
+std::optional<ComponentRange> components_of(RotatedPart part, std::size_t width) {
+  ComponentRange range{0, width};
+  if (part == RotatedPart::first_half) range = {0, width / 2};
+  if (part == RotatedPart::first_quarter) range = {0, width / 4};
+  if (part == RotatedPart::last_half) range = {width / 2, width / 2};
+  if (range.dim == 0 || range.dim % 2 != 0) return std::nullopt;
+  return range;
+}
+
+std::optional<Rotation> rotation_of(const RotationWay& way, std::size_t width) {
+  if (!way.shape) return Rotation{};
+  const std::optional<ComponentRange> range = components_of(way.shape->part, width);
+  if (!range) return std::nullopt;
+  return Rotation{way.shape->layout, frequencies_of(way.theta, range->dim), 1, range->first};
+}
+
+std::span<const RotationWay> known_ways() {
+  static const std::vector<RotationWay> ways = [] {
+    std::vector<RotationWay> all(1);
+    all.reserve(1 + known_thetas.size() * shapes.size());
+    for (const double theta : known_thetas) {
+      for (const RotationShape& shape : shapes) all.push_back({shape, theta});
+    }
+    return all;
+  }();
+  return ways;
+}
+
+std::shared_ptr<const KnownWayTables::Tables> KnownWayTables::tables(std::size_t width, std::size_t last) {
+  // One set of tables serves all files whose last positions lie near each other.
+  const std::size_t reach = (std::size_t{1} << std::bit_width(last)) - 1;
+  const std::scoped_lock lock(mutex_);
+  std::shared_ptr<const Tables>& found = by_width_and_last_[{width, reach}];
+  if (!found) {
+    auto made = std::make_shared<Tables>();
+    made->reserve(known_ways().size());
+    for (const RotationWay& way : known_ways()) {
+      std::optional<Rotation> rotation = rotation_of(way, width);
+      made->push_back(rotation ? std::optional<PhaseTables>(std::in_place, std::move(rotation->frequency), reach)
+                               : std::nullopt);
+    }
+    found = std::move(made);
+  }
+  return found;
+}
+
+std::vector<double> KnownWayTables::fixed(const RowSample& sample) {
+  const std::shared_ptr<const Tables> tables = this->tables(sample.width(), last_position(sample));
+  std::vector<double> fixed(known_ways().size(), std::numeric_limits<double>::quiet_NaN());
+  const PairedSample half(sample, RotaryLayout::half);
+  const PairedSample interleaved(sample, RotaryLayout::interleaved);
+  // The ways of a shape stand a fixed number apart, and are measured two at a time.
+  fixed[0] = sample.fixed(half.squared_sum(0, *(*tables)[0]));
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    const std::optional<ComponentRange> components = components_of(shapes[s].part, sample.width());
+    if (!components) continue;
+    const PairedSample& paired = shapes[s].layout == RotaryLayout::half ? half : interleaved;
+    for (std::size_t t = 0; t < known_thetas.size(); t += 2) {
+      const std::size_t one = 1 + t * shapes.size() + s;
+      const std::size_t other = t + 1 < known_thetas.size() ? one + shapes.size() : one;
+      const auto sums = paired.squared_sums(components->first, *(*tables)[one], *(*tables)[other]);
+      fixed[one] = sample.fixed(sums.first);
+      fixed[other] = sample.fixed(sums.second);
+    }
+  }
+  return fixed;
+}
+
+double refined_theta(std::span<const RowSample* const> samples, RotaryLayout layout, ComponentRange components) {
+  FixedByTheta fixed;
+  for (const RowSample* sample : samples) fixed.add(*sample, layout, components);
+  return refined_theta(fixed);
+}
+
+double refined_theta(std::span<const RowSample* const> samples, const RotationShape& shape) {
+  FixedByTheta fixed;
+  for (const RowSample* sample : samples) {
+    if (const auto components = components_of(shape.part, sample->width()))
+      fixed.add(*sample, shape.layout, *components);
+  }
+  return refined_theta(fixed);
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "attention_plasticity/rotation.h"
+#include "attention_plasticity/run/small_dump_testing.h"
+
+namespace attention_plasticity {
+
+/// How the vectors of a layer are rotated.
+using RotationByLayer = std::function<Rotation(int layer)>;
+
+/// 400 rows of a constant vector of length `mean` per component and noise of deviation 1, rotated to their positions.
+inline HeadRows rotated_rows(const Rotation& rotation, std::size_t width, double mean, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> constant(width);
+  for (float& x : constant) x = static_cast<float>(mean) * (normal(generator) < 0 ? -1.F : 1.F);
+  HeadRows rows;
+  rows.width = width;
+  for (std::size_t i = 0; i < 400; ++i) {
+    const int position = std::uniform_int_distribution<int>(0, 1023)(generator);
+    std::vector<float> vector = constant;
+    for (float& x : vector) x += normal(generator);
+    rotation.rotate(vector, position);
+    rows.bucket.push_back(position / 256);
+    rows.example.push_back(i % 8);
+    rows.position.push_back(position);
+    rows.vectors.insert(rows.vectors.end(), vector.begin(), vector.end());
+  }
+  return rows;
+}
+
+/// A dump of 2 query heads and 1 key head in each layer, whose vectors are rotated.
+class RotatedDump : public SmallDump {
+ public:
+  RotatedDump(int layers, std::size_t width, double mean, const RotationByLayer& rotation) : SmallDump(layers, 2, 1) {
+    for (int layer = 0; layer < layers; ++layer) {
+      const auto seed = static_cast<unsigned>(10 * layer);
+      write(Side::query, layer, 0, rotated_rows(rotation(layer), width, mean, seed + 1));
+      write(Side::query, layer, 1, rotated_rows(rotation(layer), width, mean, seed + 2));
+      write(Side::key, layer, 0, rotated_rows(rotation(layer), width, mean, seed + 3));
+    }
+  }
+};
+
+/// Frequencies theta^(-2i/dim).
+inline Rotation rotation_with(double theta, std::size_t dim, RotaryLayout layout = RotaryLayout::half,
+                              std::size_t first = 0) {
+  Rotation rotation{layout, {}, 1, first};
+  for (std::size_t i = 0; i < dim / 2; ++i) {
+    rotation.frequency.push_back(std::pow(theta, -2 * static_cast<double>(i) / static_cast<double>(dim)));
+  }
+  return rotation;
+}
+
+}  // namespace attention_plasticity

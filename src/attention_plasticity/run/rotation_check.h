@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/run/rotation_evidence.h"
+
+namespace attention_plasticity {
+
+/// A dump or layer is undecided, and nothing is said of its rotation, when the largest share of it is below this.
+constexpr double least_decided_share = 0.02;
+
+/// A way to un-rotate vectors, in words and as the settings that ask for it.
+struct DescribedWay {
+  std::optional<RotaryLayout> layout;  ///< none: R = I
+  ComponentRange components;
+  double theta = 0;
+
+  /// "theta 100000, half, all 64 components"; "no rotation".
+  std::string text(std::size_t width) const;
+  /// "`rope_theta: 100000`, `rope_layout: half`", with `rope_dim` and `rope_first` where a part is rotated.
+  std::string settings(std::size_t width) const;
+};
+
+/// A way among known_ways() for vectors of some width.
+DescribedWay described_way(const RotationWay& way, std::size_t width);
+
+/// The files of a run's heads, by which its rotation is judged.
+std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks);
+
+/// Collects what a run's vectors say about the configured rotation, which must be known.
+std::unique_ptr<RotationEvidence> configured_evidence(const PreparedRun& prepared, const RunConfig& config);
+
+/// What the vectors say against the configured rotation, in one line with both shares and what to pass; empty when
+/// nothing. Reads files a second time where a theta of its own may fit better.
+std::string rotation_complaint(RotationEvidence& evidence, const PreparedRun& prepared, const RunConfig& config);
+
+}  // namespace attention_plasticity

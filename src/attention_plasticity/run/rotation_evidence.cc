@@ -1,0 +1,189 @@
+#include "attention_plasticity/run/rotation_evidence.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/error.h"
+
+namespace attention_plasticity {
+namespace {
+
+constexpr std::size_t files_of_side = 4;
+constexpr std::size_t most_layers_for_theta = 8;
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// Of each layer and side the first files, by head; queries before keys.
+std::vector<RotationFile> first_files(std::vector<RotationFile> files) {
+  const auto place = [](const RotationFile& file) {
+    return std::tuple(file.head.layer, file.side == Side::key, file.head.head);
+  };
+  std::ranges::sort(files, {}, place);
+  const auto repeated = std::ranges::unique(files, {}, place);
+  files.erase(repeated.begin(), repeated.end());
+  std::map<std::pair<int, Side>, std::size_t> seen;
+  std::erase_if(files, [&](const RotationFile& file) { return seen[{file.head.layer, file.side}]++ >= files_of_side; });
+  return files;
+}
+
+// Marks the first file of each side in up to 8 layers.
+std::vector<bool> files_for_theta(const std::vector<RotationFile>& files) {
+  std::vector<int> layers;
+  for (const RotationFile& file : files) {
+    if (layers.empty() || layers.back() != file.head.layer) layers.push_back(file.head.layer);
+  }
+  std::set<int> chosen;
+  const std::size_t count = std::min(layers.size(), most_layers_for_theta);
+  for (std::size_t i = 0; i < count; ++i) chosen.insert(layers[i * layers.size() / count]);
+  std::set<std::pair<int, Side>> seen;
+  std::vector<bool> marks;
+  marks.reserve(files.size());
+  for (const RotationFile& file : files) {
+    marks.push_back(chosen.contains(file.head.layer) && seen.insert({file.head.layer, file.side}).second);
+  }
+  return marks;
+}
+
+double fixed_under_rotation(const RowSample& sample, const std::optional<Rotation>& rotation) {
+  if (!rotation || rotation->first + rotation->dim() > sample.width()) return nan;
+  return fixed_under(sample, *rotation);
+}
+
+std::optional<Rotation> rotation_or_none(const RotationOfLayer& rotation, int layer, std::size_t width) {
+  if (!rotation) return std::nullopt;
+  try {
+    return rotation(layer, width);
+  } catch (const Error&) {
+    return std::nullopt;  // reported when the head is analysed
+  }
+}
+
+// Sums over files, then shares.
+struct Sums {
+  double energy = 0;
+  EnergyShares fixed;
+
+  template <typename Measured>
+  void add(const Measured& file) {
+    energy += file.energy;
+    fixed.configured += file.configured;
+    fixed.described += file.described;
+    const auto add_all = [](std::vector<double>& sum, const std::vector<double>& values) {
+      sum.resize(values.size());
+      for (std::size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
+    };
+    add_all(fixed.known, file.known);
+    add_all(fixed.further, file.further);
+  }
+
+  EnergyShares shares() const {
+    // Vectors that are all zero say nothing.
+    const double all = energy > 0 ? energy : nan;
+    EnergyShares shares = fixed;
+    shares.configured /= all;
+    shares.described /= all;
+    for (double& share : shares.known) share /= all;
+    for (double& share : shares.further) share /= all;
+    return shares;
+  }
+};
+
+}  // namespace
+
+RotationEvidence::RotationEvidence(std::vector<RotationFile> files, RotationOfLayer configured,
+                                   RotationOfLayer described)
+    : files_(first_files(std::move(files))),
+      keeps_sample_(files_for_theta(files_)),
+      configured_(std::move(configured)),
+      described_(std::move(described)),
+      measured_(files_.size()) {}
+
+void RotationEvidence::add(Side side, const HeadKey& head, const HeadRows& rows) {
+  const auto found =
+      std::ranges::find_if(files_, [&](const RotationFile& file) { return file.side == side && file.head == head; });
+  if (found == files_.end() || rows.size() < 2) return;
+  const auto index = static_cast<std::size_t>(found - files_.begin());
+  RowSample sample(rows);
+  Measured measured;
+  measured.width = rows.width;
+  measured.energy = sample.energy();
+  measured.known = tables_.fixed(sample);
+  measured.configured = fixed_under_rotation(sample, rotation_or_none(configured_, head.layer, rows.width));
+  measured.described = fixed_under_rotation(sample, rotation_or_none(described_, head.layer, rows.width));
+  if (keeps_sample_[index]) measured.sample = std::move(sample);
+  const std::scoped_lock lock(mutex_);
+  measured_[index] = std::move(measured);
+}
+
+void RotationEvidence::read_all(const RunConfig& config) {
+  for (const RotationFile& file : files_) {
+    try {
+      const ReadOptions options{.drop_non_finite = config.non_finite == NonFinite::drop};
+      add(file.side, file.head, read_head_file(file.path, file.side, options).rows);
+    } catch (const Error&) {
+      continue;  // reported when the head is read
+    }
+  }
+}
+
+bool RotationEvidence::empty() const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::none_of(measured_, [](const auto& measured) { return measured.has_value(); });
+}
+
+RotationShares RotationEvidence::shares() const {
+  const std::scoped_lock lock(mutex_);
+  RotationShares all;
+  Sums dump;
+  std::map<int, Sums> layers;
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    const std::optional<Measured>& measured = measured_[i];
+    if (!measured) continue;
+    if (all.width == 0) all.width = measured->width;
+    layers[files_[i].head.layer].add(*measured);
+    dump.add(*measured);
+  }
+  all.dump = dump.shares();
+  all.layers.reserve(layers.size());
+  for (const auto& [layer, sums] : layers) all.layers.push_back({layer, sums.shares()});
+  return all;
+}
+
+std::vector<const RowSample*> RotationEvidence::samples() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<const RowSample*> samples;
+  samples.reserve(measured_.size());
+  for (const std::optional<Measured>& measured : measured_) {
+    if (measured && measured->sample) samples.push_back(&*measured->sample);
+  }
+  return samples;
+}
+
+void RotationEvidence::measure(std::span<const RotationOfLayer> ways, const RunConfig& config) {
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    std::optional<Measured>& measured = measured_[i];
+    if (!measured) continue;
+    const RotationFile& file = files_[i];
+    const auto measure_sample = [&, layer = file.head.layer](const RowSample& sample) {
+      measured->further.clear();
+      for (const RotationOfLayer& way : ways) {
+        measured->further.push_back(fixed_under_rotation(sample, rotation_or_none(way, layer, sample.width())));
+      }
+    };
+    if (measured->sample) {
+      measure_sample(*measured->sample);
+      continue;
+    }
+    try {
+      const ReadOptions options{.drop_non_finite = config.non_finite == NonFinite::drop};
+      measure_sample(RowSample(read_head_file(file.path, file.side, options).rows));
+    } catch (const Error&) {
+      measured->further.assign(ways.size(), nan);  // it was readable before
+    }
+  }
+}
+
+}  // namespace attention_plasticity

@@ -51,6 +51,11 @@ fi
 hub_pid=$!
 for _ in $(seq 100); do test -s "$scratch/endpoint" && break; sleep 0.1; done
 
+for file in man/man1/attention-plasticity.1 bash-completion/completions/attention-plasticity \
+            zsh/site-functions/_attention-plasticity fish/vendor_completions.d/attention-plasticity.fish; do
+  test -s "$prefix/share/$file" || fail "share/$file is missing"
+done
+
 # Where the system allows it, an empty folder is mounted over the source tree, which holds the build tree.
 run=(env -i PATH=/usr/bin:/bin HOME="$scratch" HF_ENDPOINT="$(head -n 1 "$scratch/endpoint")" bash -ec)
 commands="cd '$scratch'; ./build/arrays; ./build/runs examples/minidoc-qwen3 org/dump; ./build/readme

@@ -82,9 +82,62 @@ TEST_F(ProgramExit, FlagFaultsNameTheFlagAsTyped) {
 TEST_F(ProgramExit, SelectionMustLieInTheModel) {
   EXPECT_EQ(flag_complaint({"--layers", "0-2"}), "--layers: 2 is out of range; the model has 2 layers, 0 to 1");
   EXPECT_EQ(flag_complaint({"--q_heads", "4"}), "--q_heads: 4 is out of range; the model has 4 query heads, 0 to 3");
+}
+
+TEST_F(ProgramExit, SizesThatContradictTheDumpAreWrongUse) {
+  const std::string model = (dump() / "config.json").string();
+  EXPECT_EQ(flag_complaint({"--num-q-heads", "12"}), "--num-q-heads: 12 contradicts num_attention_heads 4 in " + model +
+                                                         "; leave --num_q_heads out, or correct the one that is wrong");
+  EXPECT_EQ(config_complaint("seed: 1\nnum_k_heads: 4\n"),
+            "run.yaml:2: num_k_heads: 4 contradicts num_key_value_heads 2 in " + model +
+                "; leave --num_k_heads out, or correct the one that is wrong");
+  fs::copy(dump(), here_ / "dump", fs::copy_options::recursive);
+  fs::remove(here_ / "dump" / "config.json");
+  EXPECT_EQ(complaint(2, analyze_words("dump", {"--num_k_heads", "3"})),
+            "4 query heads cannot be divided evenly among 3 key heads; pass the model's --num_q_heads and "
+            "--num_k_heads");
   EXPECT_EQ(
-      flag_complaint({"--num_k_heads", "3"}),
-      "4 query heads cannot be divided evenly among 3 key heads; pass the model's --num_q_heads and --num_k_heads");
+      complaint(2, analyze_words("dump", {"--num_q_heads", "2"})),
+      "dump/l00h02q: query head 2 lies outside the model, since --num_q_heads says 2; 4 captured heads do so in all");
+  write_bytes(here_ / "dump" / "config.json", R"({"num_hidden_layers": 1})");
+  EXPECT_EQ(
+      complaint(2, analyze_words("dump", {})),
+      "dump/l01h00q: layer 1 lies outside the model, since dump/config.json says num_hidden_layers 1; 4 captured heads "
+      "do so in all");
+}
+
+TEST_F(ProgramExit, OneMessageSaysThatNoKeysWereCaptured) {
+  fs::copy(dump(), here_ / "dump", fs::copy_options::recursive);
+  for (const fs::directory_entry& entry : fs::directory_iterator(here_ / "dump")) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("l00") && name.ends_with("k")) fs::remove_all(entry.path());
+  }
+  EXPECT_EQ(complaint(3, analyze_words("dump", {"--layers", "0"})),
+            "dump: none of the key heads that the selected query heads read was captured");
+}
+
+TEST_F(ProgramExit, AnalyzeAloneSaysHowToBegin) {
+  const Outcome outcome = run({"analyze"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(first_line(outcome.err), "analyze needs a dump: a folder on disk, or a dataset of the Hugging Face Hub");
+  for (const char* part : {"--dataset_local_root", "--dataset_name", "--config", "--help"}) {
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << part;
+  }
+}
+
+// One bucket: no query comes after a bucket of keys.
+TEST_F(ProgramExit, RunWithoutAnyPlasticityIsOneWithItsReason) {
+  ASSERT_EQ(
+      run({"synth", "dump", "--layers", "1", "--q_heads", "2", "--k_heads", "1", "--rows", "64", "--buckets", "1"})
+          .code,
+      0);
+  const Outcome outcome = run(analyze_words("dump", {"--quiet", "--num_triples", "0"}));
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_EQ(outcome.err,
+            "attention-plasticity: no head has any plasticity: no bucket with enough queries comes after a bucket with "
+            "keys\n");
+  EXPECT_TRUE(fs::exists(here_ / "head_metrics.csv"));
 }
 
 TEST_F(ProgramExit, MissingOrEmptyDumpIsUnusableInput) {
@@ -106,22 +159,24 @@ TEST_F(ProgramExit, SelectionOfHeadsThatWereNotCapturedIsUnusableInput) {
             std::string::npos);
   const Outcome outcome = run(analyze_words("dump", {}));
   EXPECT_EQ(outcome.code, 0) << "heads that were not captured are not failures";
-  EXPECT_NE(outcome.out.find("1 heads analysed, 0 failed, 7 not captured"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("1 head analysed, 0 failed, 7 not captured"), std::string::npos) << outcome.out;
 }
 
 TEST_F(ProgramExit, RunWhoseHeadsAllFailLeavesOldTablesAlone) {
   ASSERT_EQ(analyze({"--quiet"}).code, 0);
   const std::string before = read_bytes(here_ / "head_metrics.csv");
+  const std::string run_before = read_bytes(here_ / "run.json");
   fs::create_directories(here_ / "dump" / "l00h00q");
   fs::create_directories(here_ / "dump" / "l00h00k");
   write_bytes(here_ / "dump" / "l00h00q" / "data.parquet", "nonsense");
   fs::copy(dump() / "l00h00k" / "data.parquet", here_ / "dump" / "l00h00k" / "data.parquet");
-  const Outcome outcome = run(analyze_words("dump", {}));
+  const Outcome outcome = run(analyze_words("dump", {"--overwrite"}));
   EXPECT_EQ(outcome.code, 3);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(last_line(outcome.err), "attention-plasticity: every head failed; run.json lists why");
+  EXPECT_EQ(last_line(outcome.err), "attention-plasticity: every head failed; run.failed.json lists why");
   EXPECT_EQ(read_bytes(here_ / "head_metrics.csv"), before);
-  const auto json = nlohmann::json::parse(read_bytes(here_ / "run.json"));
+  EXPECT_EQ(read_bytes(here_ / "run.json"), run_before);
+  const auto json = nlohmann::json::parse(read_bytes(here_ / "run.failed.json"));
   EXPECT_EQ(json["heads"]["done"], 0);
   EXPECT_EQ(json["heads"]["failed"][0]["error"], "this is not a Parquet file; download or capture this head again");
 }

@@ -1,6 +1,7 @@
 // What the program says about itself, and how it answers typing errors.
 
 #include <algorithm>
+#include <sstream>
 
 #include "attention_plasticity/run/config_fields.h"
 #include "program_support.h"
@@ -25,6 +26,7 @@ class ProgramHelp : public ProgramTest {
 };
 
 TEST_F(ProgramHelp, VersionIsOneLineOnStandardOutput) {
+  EXPECT_EQ(run({"-V"}).out, run({"--version"}).out);
   const Outcome outcome = run({"--version"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_TRUE(outcome.out.starts_with("attention-plasticity 0.")) << outcome.out;
@@ -50,19 +52,61 @@ TEST_F(ProgramHelp, WithoutArgumentsTheOverviewGoesToStandardError) {
   EXPECT_EQ(outcome.err, run({"--help"}).out);
 }
 
+// A text on one line, with single blanks.
+std::string unwrapped(const std::string& text) {
+  std::istringstream stream(text);
+  std::string line;
+  for (std::string word; stream >> word;) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
 TEST_F(ProgramHelp, AnalyzeListsEveryFieldWithItsDefault) {
   const Outcome outcome = run({"analyze", "--help"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.err, "");
+  const std::string text = unwrapped(outcome.out);
   for (const Field& field : config_fields()) {
-    const auto lines = lines_starting(outcome.out, "  --" + field.name + " ");
-    ASSERT_EQ(lines.size(), 1U) << field.name;
-    EXPECT_NE(lines[0].find(field.help), std::string::npos) << lines[0];
-    EXPECT_TRUE(lines[0].ends_with("(default: " + field.default_text + ")")) << lines[0];
+    const std::string entry = "--" + field.name + (field.placeholder.empty() ? "" : " " + field.placeholder) + " " +
+                              field.help + " (default: " + field.default_text + ")";
+    EXPECT_NE(text.find(unwrapped(entry)), std::string::npos) << entry;
   }
-  for (const char* flag : {"  --config FILE ", "  --dry_run ", "  --quiet ", "  --progress "}) {
+  for (const char* flag : {"      --config FILE ", "      --dry_run ", "  -q, --quiet ", "      --progress "}) {
     EXPECT_EQ(lines_starting(outcome.out, flag).size(), 1U) << flag;
   }
+  for (const char* heading :
+       {"Flags:", "The dump:", "The analysis:", "The rotation:", "The outputs:", "The machine:", "Examples:"}) {
+    EXPECT_EQ(lines_starting(outcome.out, heading).size(), 1U) << heading;
+  }
+}
+
+// The widest line that is no example; these are indented by four blanks.
+std::size_t widest(const std::string& text) {
+  std::size_t columns = 0;
+  for (const std::string& line : lines_of(text)) {
+    if (!line.starts_with("    attention-plasticity ")) columns = std::max(columns, line.size());
+  }
+  return columns;
+}
+
+TEST_F(ProgramHelp, FitsTheTerminal) {
+  for (const char* subcommand :
+       {"analyze", "completion", "download", "inspect", "man", "plan", "plot", "report", "synth", "validate"}) {
+    const Outcome piped = run({subcommand, "--help"});
+    EXPECT_EQ(piped.code, 0);
+    EXPECT_LE(widest(piped.out), 80U) << piped.out;
+    EXPECT_TRUE(is_plain_text(piped.out));
+    EXPECT_EQ(lines_starting(piped.out, "Examples:").size(), 1U) << subcommand;
+    EXPECT_EQ(run({"help", subcommand}).out, piped.out);
+  }
+  for (const int columns : {60, 110}) {
+    Surroundings surroundings;
+    surroundings.output_columns = columns;
+    const Outcome wide = run({"analyze", "--help"}, surroundings);
+    EXPECT_LE(widest(wide.out), static_cast<std::size_t>(columns));
+    EXPECT_GT(widest(wide.out), static_cast<std::size_t>(columns) - 15);
+    EXPECT_EQ(unwrapped(wide.out), unwrapped(run({"analyze", "--help"}).out));
+  }
+  EXPECT_LE(widest(run({"--help"}).out), 80U);
 }
 
 TEST_F(ProgramHelp, HelpWinsOverEverythingElse) {
@@ -84,7 +128,9 @@ TEST_F(ProgramHelp, InspectAndSynthExplainThemselves) {
         "--spacing",        "--buckets", "--bucket_size", "--slope",      "--mean",   "--spectrum",
         "--example_effect", "--tails",   "--bfloat16",    "--rope_theta", "--window", "--sliding_layers",
         "--truth_pairs",    "--seed",    "--quiet"}) {
-    EXPECT_EQ(lines_starting(synth.out, std::string("  ") + flag + " ").size(), 1U) << flag;
+    EXPECT_EQ(
+        lines_starting(synth.out, std::string(flag == std::string("--quiet") ? "  -q, " : "      ") + flag).size(), 1U)
+        << flag;
   }
 }
 
@@ -103,8 +149,13 @@ TEST_F(ProgramHelp, UnknownFlagIsAnsweredWithTheNearest) {
             "attention-plasticity: --frobnicate: unknown flag; `attention-plasticity inspect --help` lists them all\n");
 }
 
-TEST_F(ProgramHelp, ShortFlagsAreRefused) {
-  EXPECT_EQ(complaint({"analyze", "-q"}), "attention-plasticity: -q: unknown flag; flags begin with --\n");
+TEST_F(ProgramHelp, UnknownShortFlagsAreRefused) {
+  EXPECT_EQ(complaint({"analyze", "-x"}),
+            "attention-plasticity: -x: unknown flag; `attention-plasticity analyze --help` lists them all\n");
+  EXPECT_EQ(complaint({"inspect", "-q", "x"}),
+            "attention-plasticity: -q: unknown flag; `attention-plasticity inspect --help` lists them all\n");
+  EXPECT_EQ(complaint({"help", "analyse"}),
+            "attention-plasticity: analyse: unknown subcommand; did you mean analyze?\n");
 }
 
 TEST_F(ProgramHelp, MissingValueIsNamed) {

@@ -102,7 +102,7 @@ TEST_F(ProgramSynth, DumpIsReadByAnalyze) {
   const Outcome synth = run({"synth", "new/dump", "--layers", "1", "--q-heads=3", "--k_heads", "1", "--rows", "60",
                              "--dim", "4", "--window", "40", "--bfloat16", "--truth_pairs", "16", "--seed", "9"});
   EXPECT_EQ(synth.code, 0) << synth.err;
-  EXPECT_EQ(synth.err, "");
+  EXPECT_EQ(synth.err, "writing about 58.4 KiB\n");
   EXPECT_EQ(synth.out, "new/dump: 3 query heads and 1 key heads of 60 rows x 4; the truth is in new/dump/truth.json\n");
   EXPECT_TRUE(Json::parse(read_bytes(here_ / "new" / "dump" / "truth.json")).is_object());
   const Outcome analyzed = run(analyze_words("new/dump", {"--quiet"}));

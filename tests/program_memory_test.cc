@@ -26,8 +26,8 @@ class ProgramMemoryTest : public ProgramTest {
 
  private:
   double peak_bytes_of(const std::string& dump_folder, const std::vector<std::string>& flags) {
-    std::vector<std::string> words{"analyze", "--dataset_local_root", dump_folder, "--output_dir", "out", "--compat",
-                                   "python"};
+    std::vector<std::string> words{"analyze", "--dataset_local_root", dump_folder, "--output_dir",
+                                   "out",     "--overwrite",          "--compat",  "python"};
     words.insert(words.end(), flags.begin(), flags.end());
     const Outcome outcome = run(words);
     EXPECT_EQ(outcome.code, 0) << outcome.err;

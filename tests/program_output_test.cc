@@ -115,7 +115,7 @@ TEST_F(ProgramOutput, MemoryLimitOfOneByteChangesNothingButTheNote) {
 TEST_F(ProgramOutput, RunJsonHoldsFailedHeadsAndConfig) {
   ASSERT_EQ(run(analyze_words(dump_with_a_broken_head(), {"--quiet", "--seed", "7", "--max-workers", "2"})).code, 1);
   const auto json = nlohmann::json::parse(read_bytes(here_ / "run.json"));
-  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["schema"], 2);
   EXPECT_EQ(json["heads"]["done"], 7);
   ASSERT_EQ(json["heads"]["failed"].size(), 1U);
   EXPECT_EQ(json["heads"]["failed"][0]["layer"], 0);

@@ -102,6 +102,14 @@ TEST_F(ProgramSignal, FirstOneKeepsFinishedHeadsAndEarlierResults) {
     EXPECT_EQ(names_in(here_ / "out").size(), 2 * (table_count + 1)) << "no temporary files are left";
   }
 
+  const Outcome page = run({"report", "out/head_metrics.partial.csv", "--output", "page.html"});
+  EXPECT_EQ(page.code, 0) << page.err;
+  EXPECT_EQ(page.err, "");
+  EXPECT_NE(
+      run({"report", "out", "--output", "page.html"})
+          .err.find("out/head_metrics.partial.csv: left by a later run that was interrupted; give this file to use it"),
+      std::string::npos);
+
   std::vector<std::string> afterwards;
   for (const std::string& name : names_in(here_ / "out")) {
     if (name.find(".partial.") == std::string::npos) afterwards.push_back(read_bytes(table(name)));

@@ -18,6 +18,12 @@ const std::string positional = (source / "tests/golden/smollm2-135m/positional")
 const std::string labels = (source / "examples/smollm2-135m/head_labels.csv").string();
 const std::string lab_model = (source / "tests/golden/minidoc-qwen3/exact/head_exact.csv").string();
 
+/// What is said of tables that have no run.json beside them.
+std::string no_run_json(const fs::path& folder) {
+  return (folder / "run.json").string() +
+         ": there is no such file, so nothing tells whether the tables beside it are of one run\n";
+}
+
 class ProgramStudy : public ProgramTest {
  protected:
   static void SetUpTestSuite() {}
@@ -58,7 +64,7 @@ TEST_F(ProgramValidate, TableShowsTheAgreementOfRealHeads) {
   EXPECT_EQ(first_line(outcome.out), "40 heads joined; 230 labelled heads are not in the metrics");
   EXPECT_EQ(lines_starting(outcome.out, "induction       +0.91 [+0.").size(), 1U) << outcome.out;
   EXPECT_EQ(lines_starting(outcome.out, "AUC             1.00 [1.00, 1.00]  ").size(), 1U) << outcome.out;
-  EXPECT_EQ(outcome.err, exact + ": has no ap_overall\n");
+  EXPECT_EQ(outcome.err, no_run_json(fs::path(exact).parent_path()) + exact + ": has no ap_overall\n");
   for (const std::string& line : lines_of(outcome.out)) EXPECT_LE(line.size(), 120U);
 }
 
@@ -81,7 +87,7 @@ TEST_F(ProgramValidate, JsonHoldsChosenColumnsWithoutIntervals) {
   const Outcome outcome = validate(
       {"--metrics", positional, "--labels", labels, "--json", "--columns", "q_R2_pos,ap_overall", "--bootstrap", "0"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.err, no_run_json(positional));
   const Json json = Json::parse(outcome.out);
   EXPECT_EQ(json["heads"]["joined"], 40);
   EXPECT_EQ(json["spearman"].size(), 14U);
@@ -157,7 +163,7 @@ TEST_F(ProgramPlan, IsWrittenWholeAndToldInTwoLines) {
   EXPECT_EQ(outcome.out,
             "20 KV heads: 10 full, 10 windowed (64 + 4 tokens)\n"
             "cache saved: 49.2% at 4k, 49.9% at 32k, 50.0% at 128k tokens\n");
-  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.err, no_run_json(fs::path(lab_model).parent_path()));
   EXPECT_EQ(names_in(here_ / "new"), std::vector<std::string>{"plan.json"});
   const Json json = Json::parse(read_bytes(here_ / "new" / "plan.json"));
   EXPECT_EQ(json["schema"], 1);
@@ -170,14 +176,15 @@ TEST_F(ProgramPlan, GoesToStandardOutputAndTheSummaryToStandardError) {
   const Outcome outcome = plan({"--metrics", lab_model, "--keep", "0.5", "--format", "tsv"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, "1\t1\n0\t0\n0\t0\n1\t0\n1\t0\n0\t0\n1\t1\n1\t1\n0\t0\n1\t1\n");
-  EXPECT_EQ(first_line(outcome.err), "20 KV heads: 10 full, 10 windowed (64 + 4 tokens)");
+  EXPECT_EQ(lines_starting(outcome.err, "20 KV heads: 10 full, 10 windowed (64 + 4 tokens)").size(), 1U);
 }
 
 TEST_F(ProgramPlan, UsesTheRunJsonBesideTheMetrics) {
   fs::create_directory(here_ / "run");
   fs::copy_file(lab_model, here_ / "run" / "head_metrics.csv");
   write_bytes(here_ / "run" / "run.json",
-              R"({"model": {"name": "lab", "num_layers": 10, "num_q_heads": 6, "num_k_heads": 2,
+              R"({"schema": 1, "files": ["head_metrics.csv"], "heads": {"done": 60},
+                  "model": {"name": "lab", "num_layers": 10, "num_q_heads": 6, "num_k_heads": 2,
                   "layers": [{"layer": 2, "attention": "sliding", "window": 512.0},
                              {"layer": 5, "attention": "sliding", "window": 512.0},
                              {"layer": 8, "attention": "sliding", "window": 512.0}]}})");
@@ -191,6 +198,20 @@ TEST_F(ProgramPlan, UsesTheRunJsonBesideTheMetrics) {
   EXPECT_EQ(json["model"], "lab");
   EXPECT_EQ(json["heads"][4]["kind"], "sliding");
   EXPECT_EQ(json["heads"][4]["window"], 512);
+}
+
+TEST_F(ProgramPlan, TakesTheFolderOfARunAndTheEndingOfItsOutput) {
+  fs::create_directory(here_ / "run");
+  fs::copy_file(lab_model, here_ / "run" / "head_metrics.csv");
+  const std::string matrix = plan({"--metrics", lab_model, "--keep", "0.5", "--format", "tsv"}).out;
+  ASSERT_EQ(plan({"run", "--keep", "0.5", "--output", "p.tsv"}).code, 0);
+  EXPECT_EQ(read_bytes(here_ / "p.tsv"), matrix);
+  ASSERT_EQ(plan({"--keep", "0.5", "--output", "p.TSV", "run/head_metrics.csv"}).code, 0);
+  EXPECT_EQ(read_bytes(here_ / "p.TSV"), matrix);
+  ASSERT_EQ(plan({"run", "--keep", "0.5", "--output", "p.txt"}).code, 0);
+  EXPECT_EQ(Json::parse(read_bytes(here_ / "p.txt"))["schema"], 1);
+  ASSERT_EQ(plan({"run", "--keep", "0.5", "--output", "j.tsv", "--format", "json"}).code, 0);
+  EXPECT_EQ(Json::parse(read_bytes(here_ / "j.tsv"))["schema"], 1) << "--format wins over the ending";
 }
 
 TEST_F(ProgramPlan, TravelsThroughEveryFormat) {
@@ -221,10 +242,14 @@ TEST_F(ProgramPlan, WrongUseIsTwo) {
   const auto complain = [&](const std::vector<std::string>& flags) {
     return complaint(with({"plan", "--metrics", lab_model}, flags), 2);
   };
-  EXPECT_EQ(complaint({"plan"}, 2),
-            "plan needs either --metrics (what a run measured) or --plan (a plan to convert to another format)");
-  EXPECT_EQ(complain({"--plan", "x"}),
-            "plan needs either --metrics (what a run measured) or --plan (a plan to convert to another format)");
+  const std::string either =
+      "plan needs either the RESULTS of a run (a folder, or its head_metrics.csv) or --plan (a plan to convert to "
+      "another format)";
+  EXPECT_EQ(complaint({"plan"}, 2), either);
+  EXPECT_EQ(complain({"--plan", "x"}), either);
+  EXPECT_EQ(complain({"out", "--keep", "0.5"}), "RESULTS and --metrics are the same; give one of them");
+  EXPECT_EQ(complaint({"plan", "a", "b", "--keep", "0.5"}, 2),
+            "plan takes one folder of results: attention-plasticity plan RESULTS");
   const std::string one_of =
       "a plan needs one of --keep (the share of KV heads that stay full) and --threshold (their least score)";
   EXPECT_EQ(complain({}), one_of);

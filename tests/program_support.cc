@@ -62,6 +62,7 @@ Channel make_terminal(int columns) {
 }
 
 Channel standard_output(const Surroundings& surroundings) {
+  if (surroundings.output_columns > 0) return make_terminal(surroundings.output_columns);
   Channel channel = surroundings.out.empty() ? make_pipe() : make_file(surroundings.out);
   if (surroundings.reader_leaves) ::close(std::exchange(channel.test, -1));
   return channel;
@@ -73,12 +74,17 @@ Channel standard_error(const Surroundings& surroundings) {
 }
 
 std::vector<std::string> environment_of(const Surroundings& surroundings) {
-  // When a name occurs twice, the first variable counts.
-  std::vector<std::string> variables = surroundings.environment;
-  variables.emplace_back("TERM=xterm");
+  // When a name occurs twice, some programs take the first variable and some the last.
+  std::vector<std::string> variables;
+  const auto add = [&](std::string_view variable) {
+    const std::string_view name = variable.substr(0, variable.find('=') + 1);
+    if (std::ranges::any_of(variables, [&](const std::string& known) { return known.starts_with(name); })) return;
+    variables.emplace_back(variable);
+  };
+  for (const std::string& variable : surroundings.environment) add(variable);
+  add("TERM=xterm");
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    if (!text.starts_with("NO_COLOR=") && !text.starts_with("TERM=")) variables.emplace_back(text);
+    if (!std::string_view(*variable).starts_with("NO_COLOR=")) add(*variable);
   }
   return variables;
 }
@@ -104,7 +110,8 @@ bool read_some(int fd, std::string& text) {
 }  // namespace
 
 RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const Surroundings& surroundings) {
-  std::vector<std::string> words{AP_PROGRAM};
+  const std::string program = surroundings.program.empty() ? AP_PROGRAM : surroundings.program;
+  std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment_of(surroundings);
   const std::vector<char*> argv = pointers_to(words);
@@ -119,7 +126,7 @@ RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const 
     for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_DFL);
     const bool ready = ::chdir(surroundings.folder.c_str()) == 0 && ::dup2(nothing, STDIN_FILENO) >= 0 &&
                        ::dup2(out.program, STDOUT_FILENO) >= 0 && ::dup2(err.program, STDERR_FILENO) >= 0;
-    if (ready) ::execve(AP_PROGRAM, argv.data(), envp.data());
+    if (ready) ::execve(program.c_str(), argv.data(), envp.data());
     ::_exit(127);
   }
   for (const int fd : {nothing, out.program, err.program}) ::close(fd);

@@ -15,10 +15,12 @@ namespace attention_plasticity {
 /// How a test starts the program.
 struct Surroundings {
   std::filesystem::path folder;          ///< the working folder
+  std::string program = {};              ///< another program to start; empty: attention-plasticity
   std::vector<std::string> environment;  ///< "NO_COLOR=1"; NO_COLOR is unset and TERM is xterm unless given here
   std::string out;                       ///< a file for standard output; empty: a pipe
   std::string err;                       ///< a file for standard error; empty: a pipe
   int terminal_columns = 0;              ///< > 0: standard error is a terminal of this width
+  int output_columns = 0;                ///< > 0: standard output is a terminal of this width
   bool reader_leaves = false;            ///< true: standard output is a pipe whose reading end is closed
 };
 

@@ -112,11 +112,13 @@ TEST_F(ProgramTerminal, BarFitsANarrowTerminal) {
   }
 }
 
-TEST_F(ProgramTerminal, SynthDrawsABarOfFiles) {
+TEST_F(ProgramTerminal, SynthDrawsABarOfFilesAndOneOfTruths) {
   const Outcome outcome = run({"synth", "out", "--rows", "20", "--dim", "2", "--truth_pairs", "0"}, terminal());
   EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(outcome.err.starts_with("writing about 34.9 KiB\n")) << outcome.err;
   EXPECT_NE(outcome.err.find("] 12/12 files, "), std::string::npos) << outcome.err;
-  EXPECT_EQ(screen(outcome.err), std::vector<std::string>{""});
+  EXPECT_NE(outcome.err.find("] 8/8 truths of heads, "), std::string::npos) << outcome.err;
+  EXPECT_EQ(screen(outcome.err), (std::vector<std::string>{"writing about 34.9 KiB", ""}));
 }
 
 }  // namespace

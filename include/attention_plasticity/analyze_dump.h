@@ -97,8 +97,8 @@ class AP_API AnalyzedDump {
   /// std::bad_alloc only. Thread-safe.
   Table table(TableId table) const;
   /// Writes the tables and run.json into a folder, all or none, and returns their paths. An interrupted run writes
-  /// `*.partial.csv` and `run.partial.json`. Throws Error(output). Not to be called for one folder by two threads at
-  /// once.
+  /// `*.partial.csv` and `run.partial.json`. Throws Error(usage) when the folder holds results of another dump or
+  /// model, and Error(output). Not to be called for one folder by two threads at once.
   std::vector<std::filesystem::path> save(const std::filesystem::path& folder,
                                           const RunResources& resources = {}) const;
 

@@ -67,6 +67,10 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} {}", size, unit);
 }
 
+std::string counted_text(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
 std::size_t line_number(std::string_view text, std::size_t offset) {
   return 1 + static_cast<std::size_t>(std::ranges::count(text.substr(0, offset), '\n'));
 }

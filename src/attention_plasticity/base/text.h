@@ -22,6 +22,9 @@ std::string lower_case(std::string_view text);
 /// A number of bytes for people: 12.3 KiB, 4.5 MiB, 1.2 GiB.
 std::string size_text(std::uint64_t bytes);
 
+/// A number of things: "1 head", "2 heads".
+std::string counted_text(std::size_t count, std::string_view thing);
+
 /// The number of the line, from 1, that holds the byte at `offset`.
 std::size_t line_number(std::string_view text, std::size_t offset);
 

@@ -105,16 +105,33 @@ std::string model_line(const RunResult& run, const RunParts& parts) {
   return model_line("Plasticity", summarize_model("ap_overall", run.results, run.model_without_group.overall));
 }
 
+// The labels of a file, if they fit the heads of the run; `notes` gets the counts where they differ.
+HeadLabels fitting_labels(const std::filesystem::path& file, const PreparedRun& prepared,
+                          std::vector<std::string>& notes) {
+  HeadLabels labels = read_head_labels(file);
+  std::vector<HeadId> heads(prepared.tasks.size());
+  std::ranges::transform(prepared.tasks, heads.begin(), &HeadTask::head);
+  RunDescription model;
+  model.num_layers = prepared.grid.num_layers;
+  model.num_q_heads = prepared.grid.num_q_heads;
+  model.num_k_heads = prepared.grid.num_k_heads;
+  const std::string note = fit_labels(labels, heads, model, prepared.layout.folder.string()).note(labels);
+  notes.insert(notes.end(), labels.notes.begin(), labels.notes.end());
+  if (!note.empty()) notes.push_back(note);
+  return labels;
+}
+
 // Labels of the heads: from the file given, or from head_labels.csv in the dump.
-std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, const PreparedRun& prepared) {
-  if (given) return read_head_labels(*given);
+std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, const PreparedRun& prepared,
+                                      std::vector<std::string>& notes) {
+  if (given) return fitting_labels(*given, prepared, notes);
   const std::filesystem::path found = prepared.layout.folder / "head_labels.csv";
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(found, unknown)) return std::nullopt;
   try {
-    return read_head_labels(found);
+    return fitting_labels(found, prepared, notes);
   } catch (const Error& error) {
-    tell(fmt::format("{}: {}: ignored\n", found.string(), error.what()));
+    notes.push_back(fmt::format("{}: ignored: {}", found.string(), error.what()));
     return std::nullopt;
   }
 }
@@ -136,14 +153,36 @@ void print_extremes(const std::vector<HeadResult>& results, bool with_errors, co
 
 void print_summary(const PreparedRun& prepared, const RunResult& run, const RunParts& parts,
                    const std::vector<std::string>& files, const std::optional<HeadLabels>& labels) {
-  fmt::print("{}: {} heads analysed, {} failed, {} not captured\n\n", shown_text(prepared.model_name),
-             run.results.size(), run.failures.size(), prepared.skipped);
+  fmt::print("{}: {} analysed, {} failed, {} not captured\n\n", shown_text(prepared.model_name),
+             counted_text(run.results.size(), "head"), run.failures.size(), prepared.skipped);
   fmt::print("{}\n", summary_table(summarize(run.results, parts)));
   fmt::print("{}\n\n", model_line(run, parts));
   if (parts.exact) print_extremes(run.results, parts.errors, labels);
   fmt::print("Written:\n");
   for (const std::string& file : files) fmt::print("  {}\n", file);
 }
+
+// Tells of heads without plasticity. False when no head has any.
+bool tell_without_plasticity(const std::vector<HeadResult>& results) {
+  const WithoutPlasticity without = heads_without_plasticity(results);
+  if (without.heads == 0) return true;
+  if (without.heads < results.size()) {
+    tell(
+        fmt::format("warning: {} of {} heads have no plasticity: {}\n", without.heads, results.size(), without.reason));
+    return true;
+  }
+  tell(fmt::format("attention-plasticity: no head has any plasticity: {}\n", without.reason));
+  return false;
+}
+
+constexpr std::string_view how_to_begin =
+    "analyze needs a dump: a folder on disk, or a dataset of the Hugging Face Hub\n\n"
+    "  attention-plasticity analyze --dataset_local_root FOLDER --output_dir out\n"
+    "  attention-plasticity analyze --dataset_name USER/DATASET --dataset_revision BRANCH --output_dir out\n"
+    "  attention-plasticity analyze --config FILE.yaml\n\n"
+    "attention-plasticity inspect FOLDER shows what a dump holds; attention-plasticity synth FOLDER writes one to "
+    "try.\n"
+    "attention-plasticity analyze --help lists every option.\n";
 
 // One run, from its configuration to its tables.
 class Analysis {
@@ -159,14 +198,16 @@ class Analysis {
 
   int run() {
     if (flags_.dry_run) {
+      check_earlier_results(prepared(), config());
       for (const std::string& note : run_.notes()) tell(with_flags(note) + "\n");
       for (const std::string& warning : prepared().warnings) tell("warning: " + with_flags(warning) + "\n");
       print_dry_run(prepared(), config(), workers_, run_.missing_files());
       return 0;
     }
     check_outputs(prepared(), config());
-    const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared());
-    const RunResult result = measure();
+    std::vector<std::string> label_notes;
+    const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared(), label_notes);
+    const RunResult result = measure(label_notes);
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     const std::vector<std::string> files =
         write_results(prepared(), config(), result, {workers_, wall, cpu_seconds(), peak_rss_bytes()});
@@ -177,15 +218,17 @@ class Analysis {
     if (verbosity_ != Verbosity::quiet) {
       print_summary(prepared(), result, run_parts(result.results, config()), files, labels);
     }
-    return result.failures.empty() ? 0 : some_heads_failed;
+    const bool measured = tell_without_plasticity(result.results);
+    return result.failures.empty() && measured ? 0 : some_heads_failed;
   }
 
  private:
   const PreparedRun& prepared() const { return run_.prepared(); }
   const RunConfig& config() const { return run_.config(); }
 
-  RunResult measure() {
+  RunResult measure(const std::vector<std::string>& label_notes) {
     Progress progress(verbosity_, terminal_, "heads");
+    for (const std::string& note : label_notes) progress.note(note);
     DownloadDisplay downloads(progress);
     return run_.measure(workers_,
                         {[&](const HeadEvent& event) {
@@ -229,11 +272,21 @@ Command analyze_command() {
   command.flags.push_back(config_flag("YAML file with any of the fields below; flags win over it."));
   for (const Field& flag : analyze_table()) command.flags.push_back(flag);
   command.flags.insert(command.flags.end(), config_fields().begin(), config_fields().end());
+  command.examples = {
+      {"attention-plasticity analyze --dataset_local_root DUMP -o out/mine", "Measure a dump on disk."},
+      {"attention-plasticity analyze --config run.yaml --layers 0-3 --dry-run", "See what a run would do."},
+      {"attention-plasticity analyze --dataset_name ORG/NAME --dataset_revision BRANCH -o out/hub",
+       "Measure a dump on the Hugging Face Hub."},
+  };
   return command;
 }
 
 int run_analyze(const Arguments& arguments) {
   arguments.refuse_positionals("analyze takes flags only; a dump is given as --dataset_local_root");
+  if (arguments.flags.empty()) {
+    tell(how_to_begin);
+    return exit_code(ErrorKind::usage);
+  }
   const AnalyzeFlags flags = options_of(analyze_table(), arguments);
   const RunConfig config = resolve_config(configured_settings(arguments, config_fields()));
   const Terminal terminal = Terminal::of_standard_error();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/settings/yaml_settings.h"
@@ -13,6 +14,30 @@ namespace {
 const Field* find_flag(const Command& command, std::string name) {
   std::ranges::replace(name, '-', '_');
   return find_field(command.flags, name);
+}
+
+// A subcommand has the first of several flags with the same letter.
+struct ShortFlag {
+  char letter;
+  std::string_view name;
+};
+constexpr std::array short_flags{ShortFlag{'q', "quiet"}, ShortFlag{'o', "output"}, ShortFlag{'o', "output_dir"}};
+
+// The flag that a letter is short for; none: there is none.
+const Field* flag_of_letter(const Command& command, char letter) {
+  for (const ShortFlag& known : short_flags) {
+    const Field* flag = known.letter == letter ? find_field(command.flags, known.name) : nullptr;
+    if (flag != nullptr) return flag;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void refuse_flag(const Command& command, const std::string& typed, const std::string& suggestion = {}) {
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("{}: unknown flag{}", typed,
+                  suggestion.empty() ? fmt::format("; `attention-plasticity {} --help` lists them all", command.name)
+                                     : suggestion));
 }
 
 // The parts of `--flag` or `--flag=value`.
@@ -39,12 +64,15 @@ const Field& named_flag(const Command& command, Word& word) {
       return *flag;
     }
   }
-  const std::string suggestion = field_suggestion(word.name, "--", command.flags);
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("{}: unknown flag{}", word.typed,
-                  suggestion.empty() ? fmt::format("; `attention-plasticity {} --help` lists them all", command.name)
-                                     : suggestion));
+  refuse_flag(command, word.typed, field_suggestion(word.name, "--", command.flags));
+}
+
+// The flag of `-q` or `-o`. A value is never joined to the letter: -output_dir would then mean -o utput_dir.
+const Field& short_flag_of(const Command& command, const std::string& word) {
+  const Field* flag = word.size() == 2 ? flag_of_letter(command, word[1]) : nullptr;
+  if (flag != nullptr) return *flag;
+  const std::string name = word.substr(1, word.find('=') - 1);
+  refuse_flag(command, word, word.size() > 2 ? field_suggestion(name, "--", command.flags) : "");
 }
 
 }  // namespace
@@ -65,6 +93,15 @@ void Arguments::refuse_positionals(std::string_view message) const {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", shown_text(positionals.front()), message));
 }
 
+std::optional<char> short_flag(const Command& command, const Field& flag) {
+  for (const ShortFlag& known : short_flags) {
+    if (known.name != flag.name) continue;
+    const Field* of_letter = flag_of_letter(command, known.letter);
+    if (of_letter != nullptr && of_letter->name == flag.name) return known.letter;
+  }
+  return std::nullopt;
+}
+
 Arguments parse_arguments(const Command& command, std::span<const std::string> words) {
   Arguments arguments;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -78,14 +115,13 @@ Arguments parse_arguments(const Command& command, std::span<const std::string> w
       arguments.positionals.push_back(word);
       continue;
     }
-    if (!word.starts_with("--")) {
-      throw Error(ErrorKind::usage, fmt::format("{}: unknown flag; flags begin with --", word));
-    }
-    Word parts = parts_of(word);
-    const Field& flag = named_flag(command, parts);
+    const bool is_short = !word.starts_with("--");
+    Word parts = is_short ? Word{word, "", {}} : parts_of(word);
+    const Field& flag = is_short ? short_flag_of(command, word) : named_flag(command, parts);
     const bool has_next = i + 1 < words.size();
     if (!parts.value && flag.is_boolean()) {
-      parts.value = has_next && (words[i + 1] == "null" || boolean_word(words[i + 1])) ? words[++i] : "true";
+      const bool takes_next = !is_short && has_next && (words[i + 1] == "null" || boolean_word(words[i + 1]));
+      parts.value = takes_next ? words[++i] : "true";
     } else if (!parts.value) {
       if (!has_next) throw Error(ErrorKind::usage, fmt::format("{}: needs a value: {}", parts.typed, flag.placeholder));
       parts.value = words[++i];
@@ -94,21 +130,6 @@ Arguments parse_arguments(const Command& command, std::span<const std::string> w
     arguments.flags.push_back({flag.name, parts.value, parts.typed});
   }
   return arguments;
-}
-
-std::string help_text(const Command& command) {
-  std::string text = fmt::format("Usage: attention-plasticity {}{}{} [--flag value]...\n\n{}\n\nFlags:\n", command.name,
-                                 command.positionals.empty() ? "" : " ", command.positionals, command.summary);
-  const auto spelled = [](const Field& flag) {
-    return fmt::format("--{}{}{}", flag.name, flag.placeholder.empty() ? "" : " ", flag.placeholder);
-  };
-  std::size_t widest = 0;
-  for (const Field& flag : command.flags) widest = std::max(widest, spelled(flag).size());
-  for (const Field& flag : command.flags) {
-    text += fmt::format("  {:<{}}  {}{}\n", spelled(flag), widest, flag.help,
-                        flag.default_text.empty() ? "" : fmt::format(" (default: {})", flag.default_text));
-  }
-  return text;
 }
 
 Field config_flag(std::string help) { return {"config", ValueType::text, "FILE", std::move(help), {}, {}}; }

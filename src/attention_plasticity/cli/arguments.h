@@ -10,12 +10,19 @@
 
 namespace attention_plasticity {
 
+/// A command line, and what it does in a few words.
+struct Example {
+  std::string text;
+  std::string meaning;
+};
+
 /// A subcommand as its help shows it. Each flag is a field: `max_workers` is typed --max_workers or --max-workers.
 struct Command {
   std::string name;
-  std::string positionals;  ///< "DUMP"; empty: takes none
+  std::string positionals;  ///< "DUMP", "mean|median RESULTS"; empty: takes none
   std::string summary;
   std::vector<Field> flags;
+  std::vector<Example> examples = {};
 };
 
 /// What was typed after the subcommand.
@@ -31,13 +38,16 @@ struct Arguments {
   void refuse_positionals(std::string_view message) const;
 };
 
-/// Flags may be given as `--flag value` or `--flag=value`, booleans also bare or as `--no-flag`. A word after a boolean
+/// The letter that is short for a flag of the subcommand: -q for --quiet, -o for --output or, without it, --output_dir;
+/// none: there is none.
+std::optional<char> short_flag(const Command& command, const Field& flag);
+
+/// Flags may be given as `--flag value` or `--flag=value`, booleans also bare or as `--no-flag`. Some have a short
+/// form:
+/// `-o value`, `-q`. A word after a boolean
 /// is its value only if it is true, false, yes, no, on, off, 1, 0 or null. Everything after `--` is positional. Throws
 /// Error(usage) for unknown flags, with the nearest known one, and for missing values.
 Arguments parse_arguments(const Command& command, std::span<const std::string> words);
-
-/// Usage, summary and flags of the subcommand.
-std::string help_text(const Command& command);
 
 /// The flag --config, which names a YAML file.
 Field config_flag(std::string help);

@@ -138,7 +138,7 @@ TEST(Arguments, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(refusal({"--max_wrokers", "1"}), "--max_wrokers: unknown flag; did you mean --max_workers?");
   EXPECT_EQ(refusal({"--frobnicate=1"}),
             "--frobnicate: unknown flag; `attention-plasticity measure --help` lists them all");
-  EXPECT_EQ(refusal({"-q"}), "-q: unknown flag; flags begin with --");
+  EXPECT_EQ(refusal({"-x"}), "-x: unknown flag; `attention-plasticity measure --help` lists them all");
   EXPECT_EQ(refusal({"--max-workers"}), "--max-workers: needs a value: N");
 }
 
@@ -157,16 +157,29 @@ RC_GTEST_PROP(Arguments, AnyWordsGiveArgumentsOrAnError, (const std::vector<std:
   }
 }
 
-TEST(HelpText, AlignsFlagsAndPrintsTheirDefaults) {
-  EXPECT_EQ(help_text(command()),
-            "Usage: attention-plasticity measure DUMP [--flag value]...\n"
-            "\n"
-            "Measure a thing.\n"
-            "\n"
-            "Flags:\n"
-            "  --max_workers N      How many. (default: 8)\n"
-            "  --output_dir FOLDER  Where to.\n"
-            "  --quiet              Print little. (default: false)\n");
+TEST(ShortFlags, StandForQuietAndTheOutput) {
+  EXPECT_TRUE(is_quiet(parsed({"-q"})));
+  EXPECT_EQ(parsed({"-o", "there"}).value("output_dir"), "there");
+  EXPECT_EQ(parsed({"-o", "there"}).flags.front().where, "-o");
+  EXPECT_EQ(parsed({"-q", "no"}).positionals, std::vector<std::string>{"no"});
+  EXPECT_EQ(refusal({"-o"}), "-o: needs a value: FOLDER");
+}
+
+TEST(ShortFlags, OfOutputWinsOverThatOfItsFolder) {
+  Command both = command();
+  both.flags.push_back({"output", ValueType::text, "FILE", "Where to.", {}, {}});
+  EXPECT_EQ(parse_arguments(both, std::vector<std::string>{"-o", "x"}).value("output"), "x");
+  EXPECT_EQ(short_flag(both, both.flags.back()), 'o');
+  EXPECT_EQ(short_flag(both, both.flags[1]), std::nullopt);
+  EXPECT_EQ(short_flag(command(), command().flags[1]), 'o');
+  EXPECT_EQ(short_flag(command(), command().flags[0]), std::nullopt);
+}
+
+TEST(ShortFlags, AreNotJoinedToTheirValues) {
+  EXPECT_EQ(refusal({"-output_dir", "x"}), "-output_dir: unknown flag; did you mean --output_dir?");
+  EXPECT_EQ(refusal({"-quiet"}), "-quiet: unknown flag; did you mean --quiet?");
+  EXPECT_EQ(refusal({"-max_workers=3"}), "-max_workers=3: unknown flag; did you mean --max_workers?");
+  EXPECT_EQ(refusal({"-ox"}), "-ox: unknown flag; `attention-plasticity measure --help` lists them all");
 }
 
 }  // namespace

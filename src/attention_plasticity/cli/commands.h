@@ -1,7 +1,8 @@
 #pragma once
 
 #include <span>
-#include <string>
+#include <string_view>
+#include <vector>
 
 #include "attention_plasticity/cli/arguments.h"
 
@@ -16,14 +17,31 @@ struct Subcommand {
   int (*run)(const Arguments& arguments);
 };
 
+/// All subcommands, in the order of their names.
+std::span<const Subcommand> subcommands();
+std::vector<Command> all_commands();
+
+/// An exit code of the program and what it means.
+struct ExitStatus {
+  std::string_view code;
+  std::string_view meaning;
+};
+std::span<const ExitStatus> exit_statuses();
+
 Command analyze_command();
 int run_analyze(const Arguments& arguments);
+
+Command completion_command();
+int run_completion(const Arguments& arguments);
 
 Command download_command();
 int run_download(const Arguments& arguments);
 
 Command inspect_command();
 int run_inspect(const Arguments& arguments);
+
+Command man_command();
+int run_man(const Arguments& arguments);
 
 Command plan_command();
 int run_plan(const Arguments& arguments);

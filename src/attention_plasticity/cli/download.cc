@@ -73,6 +73,7 @@ int download(const DownloadFlags& flags, const RunConfig& config, const std::sto
   const PreparedRun prepared = prepare_run(config, dump.source());
   for (const std::string& note : dump.notes()) progress.note(note);
   for (const std::string& note : prepared.notes) progress.note(note);
+  for (const std::string& warning : prepared.warnings) progress.warning(warning);
   std::vector<RepoFile> missing = dump.missing_files(prepared, stop);
   if (flags.dry_run) {
     print_files(dump, prepared, missing);
@@ -106,6 +107,10 @@ Command download_command() {
   command.flags = {revision_flag(), config_flag("YAML file of a run, to fetch what it needs; flags win over it.")};
   for (const Field& flag : download_table()) command.flags.push_back(flag);
   for (const std::string_view name : used_fields) command.flags.push_back(*find_field(config_fields(), name));
+  command.examples = {
+      {"attention-plasticity download ORG/NAME --revision BRANCH --layers 0-3 --dry-run", "See what would be fetched."},
+      {"attention-plasticity inspect \"$(attention-plasticity download ORG/NAME -q)\"", "Fetch a dump and look at it."},
+  };
   return command;
 }
 

@@ -11,9 +11,8 @@ namespace {
 const std::set<std::string, std::less<>>& known_flags() {
   static const std::set<std::string, std::less<>> names = [] {
     std::set<std::string, std::less<>> all;
-    for (Command (*const command)() : {analyze_command, download_command, inspect_command, plan_command, plot_command,
-                                       report_command, synth_command, validate_command}) {
-      for (const Field& flag : command().flags) all.insert(flag.name);
+    for (const Command& command : all_commands()) {
+      for (const Field& flag : command.flags) all.insert(flag.name);
     }
     return all;
   }();

@@ -53,6 +53,8 @@ Json file_json(const DumpInspection& dump, const FileInspection& file) {
   return json;
 }
 
+Json stated_json(const std::optional<StatedNumber>& number) { return number ? Json(number->value) : Json(nullptr); }
+
 void print_json(const DumpInspection& dump, const std::optional<RotationInspection>& vectors) {
   Json files = Json::array();
   for (const FileInspection& file : dump.files) files.push_back(file_json(dump, file));
@@ -65,9 +67,9 @@ void print_json(const DumpInspection& dump, const std::optional<RotationInspecti
             {"sampling",
              {{"strategy", value_or_null(dump.capture.sampling_strategy)},
               {"bucket_size", value_or_null(dump.capture.bucket_size)}}},
-            {"num_layers", value_or_null(dump.model.num_layers)},
-            {"num_q_heads", value_or_null(dump.model.num_q_heads)},
-            {"num_k_heads", value_or_null(dump.model.num_k_heads)},
+            {"num_layers", stated_json(dump.model.num_layers)},
+            {"num_q_heads", stated_json(dump.model.num_q_heads)},
+            {"num_k_heads", stated_json(dump.model.num_k_heads)},
             {"rotation", std::move(rotation)},
             {"query_heads", dump.layout.queries.size()},
             {"key_heads", dump.layout.keys.size()},
@@ -84,8 +86,8 @@ void print_overview(const DumpInspection& dump) {
   fmt::print("dump      {}\n", dump.layout.folder.string());
   if (dump.capture.model_name) fmt::print("model     {}\n", *dump.capture.model_name);
   if (dump.model.num_layers && dump.model.num_q_heads && dump.model.num_k_heads) {
-    fmt::print("shape     {} layers, {} query heads, {} key heads (config.json)\n", *dump.model.num_layers,
-               *dump.model.num_q_heads, *dump.model.num_k_heads);
+    fmt::print("shape     {} layers, {} query heads, {} key heads (config.json)\n", dump.model.num_layers->value,
+               dump.model.num_q_heads->value, dump.model.num_k_heads->value);
   }
   for (const LayersOfRotation& group : dump.rotation) {
     fmt::print("rotation  {}{}\n", group.rotation,
@@ -154,9 +156,12 @@ void print_rotation(const DumpInspection& dump, const RotationInspection& vector
 }  // namespace
 
 Command inspect_command() {
-  return {"inspect", "DUMP",
+  return {"inspect",
+          "DUMP",
           "Show what a dump holds: heads, rows, width, buckets, positions, examples, windows, sizes.",
-          descriptions(inspect_table())};
+          descriptions(inspect_table()),
+          {{"attention-plasticity inspect DUMP", "See the heads of a dump."},
+           {"attention-plasticity inspect DUMP --json", "The same for a program."}}};
 }
 
 int run_inspect(const Arguments& arguments) {

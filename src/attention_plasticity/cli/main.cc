@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -10,34 +9,13 @@
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
+#include "attention_plasticity/cli/help.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/version.h"
 
 namespace attention_plasticity {
 namespace {
-
-constexpr std::array subcommands{
-    Subcommand{analyze_command, run_analyze}, Subcommand{download_command, run_download},
-    Subcommand{inspect_command, run_inspect}, Subcommand{plan_command, run_plan},
-    Subcommand{plot_command, run_plot},       Subcommand{report_command, run_report},
-    Subcommand{synth_command, run_synth},     Subcommand{validate_command, run_validate},
-};
-
-std::string overview() {
-  std::string text =
-      "attention-plasticity: does the query decide which of two keys wins, or is the winner fixed beforehand?\n\n"
-      "Usage: attention-plasticity SUBCOMMAND ...\n\n";
-  for (const Subcommand& subcommand : subcommands) {
-    const Command command = subcommand.command();
-    text += fmt::format("  {:<8}  {}\n", command.name, command.summary.substr(0, command.summary.find('\n')));
-  }
-  return text +
-         "\n  attention-plasticity SUBCOMMAND --help  explains one of them\n"
-         "  attention-plasticity --version          prints version, commit and compiler\n\n"
-         "Exit codes: 0 all done, 1 some heads failed, 2 wrong use, 3 unusable input, 4 no such dataset or no access,\n"
-         "5 network, 6 output not written, 130 or 143 interrupted.\n";
-}
 
 std::string version_line() {
   const ProgramVersion program = program_version();
@@ -47,7 +25,7 @@ std::string version_line() {
 
 const Subcommand& find_subcommand(const std::string& name) {
   std::vector<std::string> names;
-  for (const Subcommand& subcommand : subcommands) {
+  for (const Subcommand& subcommand : subcommands()) {
     names.push_back(subcommand.command().name);
     if (names.back() == name) return subcommand;
   }
@@ -58,27 +36,31 @@ const Subcommand& find_subcommand(const std::string& name) {
                                                     : "`attention-plasticity --help` lists them all"));
 }
 
+bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
+
+int print_help(const Subcommand& subcommand) {
+  fmt::print("{}", help_text(subcommand.command(), help_width()));
+  return 0;
+}
+
 int dispatch(const std::vector<std::string>& words) {
   if (words.empty()) {
-    tell(overview());
+    tell(overview_text(all_commands(), help_width()));
     return exit_code(ErrorKind::usage);
   }
-  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
-    fmt::print("{}", overview());
+  if (words[0] == "help" && words.size() > 1 && !asks_for_help(words[1])) return print_help(find_subcommand(words[1]));
+  if (asks_for_help(words[0]) || words[0] == "help") {
+    fmt::print("{}", overview_text(all_commands(), help_width()));
     return 0;
   }
-  if (words[0] == "--version") {
+  if (words[0] == "--version" || words[0] == "-V") {
     fmt::print("{}", version_line());
     return 0;
   }
   const Subcommand& subcommand = find_subcommand(words[0]);
-  const Command command = subcommand.command();
   const std::span<const std::string> rest(words.begin() + 1, words.end());
-  if (std::ranges::any_of(rest, [](const std::string& word) { return word == "--help" || word == "-h"; })) {
-    fmt::print("{}", help_text(command));
-    return 0;
-  }
-  return subcommand.run(parse_arguments(command, rest));
+  if (std::ranges::any_of(rest, asks_for_help)) return print_help(subcommand);
+  return subcommand.run(parse_arguments(subcommand.command(), rest));
 }
 
 int report(const std::string& file, const std::string& message, int code) {

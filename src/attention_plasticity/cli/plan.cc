@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 
 #include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/study/cache_plan_text.h"
@@ -18,7 +21,7 @@ struct PlanFlags {
   std::optional<std::string> metrics;
   std::optional<std::string> plan;
   CachePlanOptions options;
-  PlanFormat format = PlanFormat::json;
+  std::optional<PlanFormat> format;
   std::optional<int> num_kv_heads;
   std::optional<int> num_q_heads;
   std::optional<std::string> output;
@@ -32,7 +35,7 @@ const FieldTable<PlanFlags>& plan_table() {
   const auto tokens = [](std::uint64_t least) { return values::integer(least, 1'000'000'000'000); };
   static const FieldTable<PlanFlags> table{
       {"metrics", values::any_text(), &Flags::metrics,
-       "head_metrics.csv of a run, or the folder that holds it, with run.json beside it."},
+       "The same as RESULTS: head_metrics.csv of a run, or the folder that holds it, with run.json beside it."},
       {"plan", values::any_text(), &Flags::plan,
        "Instead of --metrics: a plan in any format, to convert it to another."},
       {"keep", values::number(), option(&Options::keep),
@@ -49,7 +52,7 @@ const FieldTable<PlanFlags>& plan_table() {
       {"missing", values::word({"error", "full"}), option(&Options::keep_missing),
        "What to do about a KV head with a query head that has no score: fail, or keep it full.", "", "metrics scores"},
       {"format", values::word({format_words.begin(), format_words.end()}), &Flags::format,
-       "Format of the plan that is written."},
+       "Format of the plan that is written.", "tsv for an --output that ends in .tsv, otherwise json"},
       {"num_kv_heads", values::integer(1, 10'000), &Flags::num_kv_heads, "KV heads of a layer, for a --plan of scores.",
        "as many as query heads", "scores"},
       {"num_q_heads", values::integer(1, 10'000), &Flags::num_q_heads, "Query heads of a layer, for a --plan in tsv.",
@@ -62,7 +65,9 @@ const FieldTable<PlanFlags>& plan_table() {
 CachePlan plan_of_metrics(const std::string& metrics, const PlanFlags& flags) {
   check(flags.options);
   const ResultFiles files(metrics);
-  return plan_cache(read_head_metrics(files), files.description(), flags.options);
+  CachePlan plan = plan_cache(read_head_metrics(files), files.description(), flags.options);
+  for (const std::string& note : files.notes()) tell(with_flags(note) + "\n");
+  return plan;
 }
 
 CachePlan plan_of_text(const std::string& text, const std::string& file, PlanFormat format, PlanFlags flags) {
@@ -81,7 +86,8 @@ CachePlan plan_of_text(const std::string& text, const std::string& file, PlanFor
 CachePlan wanted_plan(const PlanFlags& flags, const Arguments& arguments) {
   if (flags.metrics.has_value() == flags.plan.has_value()) {
     throw Error(ErrorKind::usage,
-                "plan needs either --metrics (what a run measured) or --plan (a plan to convert to another format)");
+                "plan needs either the RESULTS of a run (a folder, or its head_metrics.csv) or --plan (a plan to "
+                "convert to another format)");
   }
   const std::vector<Field> fields = descriptions(plan_table());
   if (flags.metrics) {
@@ -96,10 +102,14 @@ CachePlan wanted_plan(const PlanFlags& flags, const Arguments& arguments) {
   return plan_of_text(text, file, format, flags);
 }
 
+PlanFormat format_of_ending(const std::string& file) {
+  return lower_case(std::filesystem::path(file).extension().string()) == ".tsv" ? PlanFormat::tsv : PlanFormat::json;
+}
+
 std::string summary(const CachePlan& plan) {
   const std::size_t windowed = plan.count(CacheKind::window);
-  std::string text =
-      fmt::format("{} KV heads: {} full, {} windowed", plan.heads.size(), plan.count(CacheKind::full), windowed);
+  std::string text = fmt::format("{}: {} full, {} windowed", counted_text(plan.heads.size(), "KV head"),
+                                 plan.count(CacheKind::full), windowed);
   if (windowed > 0) text += fmt::format(" ({} + {} tokens)", plan.window, plan.sinks);
   if (const std::size_t sliding = plan.count(CacheKind::sliding); sliding > 0) {
     text += fmt::format(", {} sliding as they are", sliding);
@@ -116,15 +126,25 @@ std::string summary(const CachePlan& plan) {
 }  // namespace
 
 Command plan_command() {
-  return {"plan", "", "Plan which KV heads keep their whole cache and which need only a short window.",
-          descriptions(plan_table())};
+  return {"plan",
+          "[RESULTS]",
+          "Plan which KV heads keep their whole cache and which need only a short window.",
+          descriptions(plan_table()),
+          {{"attention-plasticity plan out/mine --keep 0.5 -o plan.json",
+            "Keep the whole cache of half the KV heads, those with the highest plasticity."},
+           {"attention-plasticity plan --plan plan.json --format tsv -o plan.tsv", "Write a plan in another format."}}};
 }
 
 int run_plan(const Arguments& arguments) {
-  arguments.refuse_positionals("plan takes flags only; metrics are given as --metrics");
-  const PlanFlags flags = options_of(plan_table(), arguments);
+  PlanFlags flags = options_of(plan_table(), arguments);
+  if (!arguments.positionals.empty()) {
+    const std::string& results =
+        arguments.only_positional("plan takes one folder of results: attention-plasticity plan RESULTS");
+    if (flags.metrics) throw Error(ErrorKind::usage, "RESULTS and --metrics are the same; give one of them");
+    flags.metrics = results;
+  }
   const CachePlan plan = wanted_plan(flags, arguments);
-  const std::string text = cache_plan_text(plan, flags.format);
+  const std::string text = cache_plan_text(plan, flags.format.value_or(format_of_ending(flags.output.value_or(""))));
   if (!flags.output) {
     fmt::print("{}", text);
     tell(summary(plan));

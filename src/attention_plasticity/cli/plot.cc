@@ -49,7 +49,17 @@ Command plot_command() {
                   fmt::format("{} RESULTS", fmt::join(figure_words(), "|")),
                   "Draw a figure of a run's tables: PNG, SVG or PDF.",
                   {config_flag("YAML file with any of the fields below; flags win over it.")}};
-  command.flags.insert(command.flags.end(), plot_fields().begin(), plot_fields().end());
+  static constexpr FieldGroup groups[]{{"results", "The table"},
+                                       {"output", "The figure"},
+                                       {"alpha", "The lines of heads"},
+                                       {"cmap", "The colours"},
+                                       {"title", "Text, size and style"}};
+  const std::vector<Field> fields = with_groups(plot_fields(), groups);
+  command.flags.insert(command.flags.end(), fields.begin(), fields.end());
+  command.examples = {
+      {"attention-plasticity plot heads out/mine --column ap_exact -o heads.pdf", "A map of all heads."},
+      {"attention-plasticity plot distance out/mine", "Plasticity by the distances of the two keys."},
+  };
   return command;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
@@ -21,7 +22,7 @@ const FieldTable<ReportFlags>& report_table() {
       {"output", values::any_text(), &ReportFlags::output, "Where to write the page.",
        "report.html in the folder of the results"},
       {"labels", values::any_text(), &ReportFlags::labels, "Known labels of heads.",
-       "head_labels.csv of the results, if there is one"},
+       "head_labels.csv of the results or of the dump"},
       {"min_count", values::count(0), &ReportFlags::min_count,
        "Pairs, triples or queries below which a value is shown as little data and sets no colour."},
   };
@@ -36,8 +37,12 @@ std::string readable_size(std::size_t bytes) {
 }  // namespace
 
 Command report_command() {
-  return {"report", "RESULTS", "Write one HTML page that shows everything a run has measured; it opens from disk.",
-          descriptions(report_table())};
+  return {"report",
+          "RESULTS",
+          "Write one HTML page that shows everything a run has measured; it opens from disk.",
+          descriptions(report_table()),
+          {{"attention-plasticity report out/mine --labels head_labels.csv -o report.html",
+            "Show a run beside the known roles of its heads."}}};
 }
 
 int run_report(const Arguments& arguments) {
@@ -52,8 +57,7 @@ int run_report(const Arguments& arguments) {
       flags.output.value_or((results_folder(options.results) / "report.html").string());
   for (const std::string& note : report.notes) tell(with_flags(note) + "\n");
   write_file_atomically(output, report.page);
-  fmt::print("{}: {} head{}, {}\n", output.string(), report.heads, report.heads == 1 ? "" : "s",
-             readable_size(report.page.size()));
+  fmt::print("{}: {}, {}\n", output.string(), counted_text(report.heads, "head"), readable_size(report.page.size()));
   return 0;
 }
 

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <memory>
 
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/progress.h"
+#include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/synth/options.h"
 #include "attention_plasticity/synth/synthetic_dump.h"
 
@@ -64,11 +67,38 @@ const FieldTable<SynthFlags>& synth_table() {
   return table;
 }
 
+// The truth of a wide dump takes longer than its files, and has a bar of its own.
+void write_with_progress(const std::string& out, const SynthOptions& options, bool quiet) {
+  const Terminal terminal = Terminal::of_standard_error();
+  // Without a terminal, the lines before and after are enough.
+  const Verbosity verbosity = quiet || !terminal.is_terminal ? Verbosity::quiet : Verbosity::bar;
+  auto progress = std::make_unique<Progress>(verbosity, terminal, "files");
+  const auto begin = [&](std::uint64_t bytes) {
+    if (!quiet) tell(fmt::format("writing about {}\n", size_text(bytes)));
+  };
+  const auto file = [&](std::size_t done, std::size_t total) { progress->advance(done, total, ""); };
+  const auto truth = [&](std::size_t done, std::size_t total) {
+    if (done == 1) progress = std::make_unique<Progress>(verbosity, terminal, "truths of heads");
+    progress->advance(done, total, "");
+  };
+  write_synthetic_dump(out, options, {.begin = begin, .file = file, .truth = truth});
+}
+
 }  // namespace
 
 Command synth_command() {
-  return {"synth", "OUT", "Write a synthetic dump with known truth into the new folder OUT.",
-          descriptions(synth_table())};
+  static constexpr FieldGroup groups[]{{"layers", "Size"},
+                                       {"spacing", "Positions"},
+                                       {"slope", "Queries and keys"},
+                                       {"window", "Attention"},
+                                       {"truth_pairs", "The program"}};
+  return {"synth",
+          "OUT",
+          "Write a synthetic dump with known truth into the new folder OUT.",
+          with_groups(descriptions(synth_table()), groups),
+          {{"attention-plasticity synth out/toy --layers 2 --q_heads 4 --k_heads 2 --rows 5000 --dim 128",
+            "A dump of a small model."},
+           {"attention-plasticity synth out/rotated --rope_theta 10000 --mean 2", "One with rotary embeddings."}}};
 }
 
 int run_synth(const Arguments& arguments) {
@@ -76,12 +106,7 @@ int run_synth(const Arguments& arguments) {
       arguments.only_positional("synth takes one folder to write to: attention-plasticity synth OUT");
   const auto [options, quiet] = options_of(synth_table(), arguments);
   check(options);
-  {
-    const Terminal terminal = Terminal::of_standard_error();
-    // Without a terminal, the one line at the end is enough.
-    Progress progress(quiet || !terminal.is_terminal ? Verbosity::quiet : Verbosity::bar, terminal, "files");
-    write_synthetic_dump(out, options, [&](std::size_t done, std::size_t total) { progress.advance(done, total, ""); });
-  }
+  write_with_progress(out, options, quiet);
   if (!quiet) {
     fmt::print("{}: {} query heads and {} key heads of {} rows x {}; the truth is in {}/truth.json\n", out,
                options.layers * options.q_heads, options.layers * options.k_heads, options.rows, options.dim, out);

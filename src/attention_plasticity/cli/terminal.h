@@ -20,6 +20,9 @@ inline constexpr std::string_view clear_line = "\r\x1b[K";
 /// Columns of the terminal on standard error; 80 when unknown.
 std::size_t terminal_width();
 
+/// Columns for help on standard output: those of its terminal, from 40 to 120; 80 when it is no terminal.
+std::size_t help_width();
+
 /// Writes `text` to standard error. Failures are ignored: a log on a full disk must not end a run, and there is no
 /// other place to report them.
 void tell(std::string_view text);

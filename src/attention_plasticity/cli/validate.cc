@@ -72,8 +72,13 @@ const FieldTable<ValidateFlags>& validate_table() {
 }  // namespace
 
 Command validate_command() {
-  return {"validate", "", "Compare measured heads with their known labels: rank correlations and ROC areas.",
-          descriptions(validate_table())};
+  return {"validate",
+          "",
+          "Compare measured heads with their known labels: rank correlations and ROC areas.",
+          descriptions(validate_table()),
+          {{"attention-plasticity validate --metrics out/mine --labels head_labels.csv --positive 'induction>0.1' "
+            "--negative 'previous_token>0.25'",
+            "Does plasticity tell heads that retrieve from heads that look one token back?"}}};
 }
 
 int run_validate(const Arguments& arguments) {
@@ -86,8 +91,11 @@ int run_validate(const Arguments& arguments) {
     refuse_use(fmt::format("--{} also needs --{}: two kinds of heads are compared",
                            options.positive ? "positive" : "negative", options.positive ? "negative" : "positive"));
   }
-  const HeadMetrics metrics = read_head_metrics(ResultFiles(*metrics_path));
+  const ResultFiles files(*metrics_path);
+  const HeadMetrics metrics = read_head_metrics(files);
   const HeadLabels labels = read_head_labels(*labels_path);
+  fit_labels(labels, metrics.heads(), files.description(), metrics.file());
+  for (const std::string& note : files.notes()) tell(with_flags(note) + "\n");
   const Validation validation = validate(metrics, labels, options);
   for (const std::string& note : validation.notes) tell(with_flags(note) + "\n");
   if (json) {

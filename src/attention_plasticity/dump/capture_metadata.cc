@@ -68,17 +68,33 @@ std::optional<double> size_field(const Document& document, const json& object, s
   return std::nullopt;
 }
 
-/// The field is at the top level, or in `text_config` for multimodal models.
-std::optional<int> count_field(const Document& document, std::string_view name) {
-  const json* field = find_field(document.object, name);
-  if (field == nullptr) {
-    const json* text_config = find_field(document.object, "text_config");
-    if (text_config != nullptr) field = find_field(*text_config, name);
-  }
+/// The field is at the top level, or in `text_config` for multimodal models. Null when there is none.
+const json* model_field(const Document& document, std::string_view name) {
+  if (const json* field = find_field(document.object, name)) return field;
+  const json* text_config = find_field(document.object, "text_config");
+  return text_config == nullptr ? nullptr : find_field(*text_config, name);
+}
+
+std::optional<StatedNumber> count_field(const Document& document, std::string_view name) {
+  const json* field = model_field(document, name);
   if (field == nullptr) return std::nullopt;
-  if (const auto count = whole_number(*field, 1, std::numeric_limits<int>::max())) return static_cast<int>(*count);
+  if (const auto count = whole_number(*field, 1, std::numeric_limits<int>::max())) {
+    return StatedNumber{static_cast<int>(*count), document.path};
+  }
   document.ignore(name, "is not a whole number of at least 1");
   return std::nullopt;
+}
+
+std::optional<StatedNumber> stated_width(const Document& document) {
+  if (model_field(document, "global_head_dim") != nullptr) return std::nullopt;
+  // Such a config.json has a head_dim too, which is the width of the rotated part.
+  if (model_field(document, "qk_nope_head_dim") != nullptr) {
+    const auto plain = count_field(document, "qk_nope_head_dim");
+    const auto rotated = count_field(document, "qk_rope_head_dim");
+    if (!plain || !rotated || plain->value > std::numeric_limits<int>::max() - rotated->value) return std::nullopt;
+    return StatedNumber{plain->value + rotated->value, document.path};
+  }
+  return count_field(document, "head_dim");
 }
 
 }  // namespace
@@ -100,23 +116,25 @@ CaptureMetadata read_capture_metadata(const fs::path& folder, std::vector<std::s
   return metadata;
 }
 
-ModelShape read_model_shape(const fs::path& folder, std::vector<std::string>& notes) {
+ModelShape read_model_shape(const fs::path& folder, std::vector<std::string>& warnings) {
   ModelShape shape;
-  const auto document = read_document(folder / "config.json", notes);
+  const auto document = read_document(folder / "config.json", warnings);
   if (!document) return shape;
   shape.num_layers = count_field(*document, "num_hidden_layers");
   shape.num_q_heads = count_field(*document, "num_attention_heads");
   shape.num_k_heads = count_field(*document, "num_key_value_heads");
+  shape.width = stated_width(*document);
   return shape;
 }
 
-ModelShape find_model_shape(const fs::path& root, const fs::path& folder, std::vector<std::string>& notes) {
-  ModelShape shape = read_model_shape(folder, notes);
+ModelShape find_model_shape(const fs::path& root, const fs::path& folder, std::vector<std::string>& warnings) {
+  ModelShape shape = read_model_shape(folder, warnings);
   if (folder == root) return shape;
-  const ModelShape of_root = read_model_shape(root, notes);
+  const ModelShape of_root = read_model_shape(root, warnings);
   if (!shape.num_layers) shape.num_layers = of_root.num_layers;
   if (!shape.num_q_heads) shape.num_q_heads = of_root.num_q_heads;
   if (!shape.num_k_heads) shape.num_k_heads = of_root.num_k_heads;
+  if (!shape.width) shape.width = of_root.width;
   return shape;
 }
 

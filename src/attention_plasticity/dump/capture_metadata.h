@@ -15,23 +15,35 @@ struct CaptureMetadata {
   std::optional<double> bucket_size;
 };
 
-/// The counts in a model's `config.json`, at the top level or in `text_config`; each >= 1.
+/// A number that a `config.json` states, and the path of that file.
+struct StatedNumber {
+  int value = 0;
+  std::string file;
+
+  friend bool operator==(const StatedNumber& stated, int number) { return stated.value == number; }
+};
+
+/// The sizes in a model's `config.json`, at the top level or in `text_config`; each >= 1.
 struct ModelShape {
-  std::optional<int> num_layers;   ///< `num_hidden_layers`
-  std::optional<int> num_q_heads;  ///< `num_attention_heads`
-  std::optional<int> num_k_heads;  ///< `num_key_value_heads`
+  std::optional<StatedNumber> num_layers;   ///< `num_hidden_layers`
+  std::optional<StatedNumber> num_q_heads;  ///< `num_attention_heads`
+  std::optional<StatedNumber> num_k_heads;  ///< `num_key_value_heads`
+  /// Components of a query or key: `head_dim`; with latent attention `qk_nope_head_dim` + `qk_rope_head_dim`. None
+  /// where the file does not state it, or states that layers differ (`global_head_dim`).
+  std::optional<StatedNumber> width;
 };
 
 /// Reads `folder/_saver_state.json`. All fields are empty when there is no such file. A file that cannot be read and a
 /// field with a bad value are ignored, and each adds one line to `notes`.
 CaptureMetadata read_capture_metadata(const std::filesystem::path& folder, std::vector<std::string>& notes);
 
-/// Reads `folder/config.json` by the same rules.
-ModelShape read_model_shape(const std::filesystem::path& folder, std::vector<std::string>& notes);
+/// Reads `folder/config.json` by the same rules. Without these numbers query heads may be given the wrong keys, so the
+/// lines are warnings.
+ModelShape read_model_shape(const std::filesystem::path& folder, std::vector<std::string>& warnings);
 
 /// The shape of a dump's model: from the `config.json` in `folder`, beside the heads; fields that are missing there
 /// come from the one in the dump's `root`.
 ModelShape find_model_shape(const std::filesystem::path& root, const std::filesystem::path& folder,
-                            std::vector<std::string>& notes);
+                            std::vector<std::string>& warnings);
 
 }  // namespace attention_plasticity

@@ -107,6 +107,16 @@ TEST(ModelShape, LooksInTextConfigOfMultimodalModels) {
   EXPECT_TRUE(read.notes.empty());
 }
 
+TEST(ModelShape, StatesTheWidthOnlyWhereTheFileDoes) {
+  EXPECT_EQ(shape_of(R"({"head_dim": 64, "hidden_size": 384})").shape.width, 64);
+  EXPECT_EQ(shape_of(R"({"text_config": {"head_dim": 32}})").shape.width, 32);
+  EXPECT_FALSE(shape_of(R"({"hidden_size": 384, "num_attention_heads": 6})").shape.width);
+  // Latent attention: head_dim is the width of the rotated part.
+  EXPECT_EQ(shape_of(R"({"head_dim": 64, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64})").shape.width, 192);
+  EXPECT_FALSE(shape_of(R"({"head_dim": 64, "qk_nope_head_dim": 128})").shape.width);
+  EXPECT_FALSE(shape_of(R"({"head_dim": 256, "global_head_dim": 512})").shape.width);
+}
+
 TEST(ModelShape, IgnoresCountsThatAreNone) {
   for (const char* count : {"0", "-1", "2.5", "\"4\"", "4294967296", "18446744073709551615", "1e300"}) {
     const auto read = shape_of(std::string(R"({"num_hidden_layers": )") + count + "}");

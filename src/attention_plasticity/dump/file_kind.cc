@@ -87,6 +87,29 @@ bool looks_like_html(std::string_view text) {
          (lower.starts_with('<') && lower.find("<html") != std::string::npos);
 }
 
+// Files that stand in the place of a Parquet file when a whole dump was compressed.
+struct Archive {
+  std::string_view first_bytes;
+  std::string_view name;
+  std::string_view program;  // that decompresses it
+};
+constexpr std::array archives{
+    Archive{"\x1f\x8b", "gzip", "gunzip"},
+    Archive{"\x28\xb5\x2f\xfd", "zstd", "unzstd"},
+    Archive{"PK\x03\x04", "zip", "unzip"},
+    Archive{"BZh", "bzip2", "bunzip2"},
+    Archive{std::string_view("\xfd\x37zXZ\0", 6), "xz", "unxz"},
+};
+
+void refuse_archive(const fs::path& file, std::string_view first) {
+  for (const Archive& archive : archives) {
+    if (!first.starts_with(archive.first_bytes)) continue;
+    refuse(file, fmt::format("this is a file compressed by {}, not a Parquet file; decompress it with {}, and name "
+                             "what comes out data.parquet",
+                             archive.name, archive.program));
+  }
+}
+
 }  // namespace
 
 std::uint64_t require_parquet(const fs::path& file) {
@@ -99,6 +122,7 @@ std::uint64_t require_parquet(const fs::path& file) {
   if (looks_like_html(ends.first)) {
     refuse(file, "this is an HTML page, not a Parquet file: the download went wrong; download this head again");
   }
+  refuse_archive(file, ends.first);
   if (ends.first.starts_with(encrypted_magic)) {
     refuse(file, "this Parquet file is encrypted; write the dump without encryption");
   }

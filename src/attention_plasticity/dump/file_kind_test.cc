@@ -83,6 +83,18 @@ TEST(FileKind, KnowsHtmlPages) {
   }
 }
 
+TEST(FileKind, KnowsCompressedFiles) {
+  const auto expected = [](const std::string& name, const std::string& program) {
+    return "this is a file compressed by " + name + ", not a Parquet file; decompress it with " + program +
+           ", and name what comes out data.parquet";
+  };
+  EXPECT_EQ(refusal_of_bytes("\x1f\x8b\x08 anything"), expected("gzip", "gunzip"));
+  EXPECT_EQ(refusal_of_bytes("\x28\xb5\x2f\xfd anything"), expected("zstd", "unzstd"));
+  EXPECT_EQ(refusal_of_bytes("PK\x03\x04 anything"), expected("zip", "unzip"));
+  EXPECT_EQ(refusal_of_bytes("BZh9 anything"), expected("bzip2", "bunzip2"));
+  EXPECT_EQ(refusal_of_bytes(std::string("\xfd\x37zXZ\0 anything", 15)), expected("xz", "unxz"));
+}
+
 TEST(FileKind, KnowsEncryptedFiles) {
   EXPECT_EQ(refusal_of_bytes("PARE anything PARE"),
             "this Parquet file is encrypted; write the dump without encryption");

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "attention_plasticity/dump/near_heads.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
@@ -15,52 +15,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct NamedHead {
-  Side side;
-  HeadKey head;
-};
-
-/// Takes `letter` and at least two digits off the front of `text`.
-std::optional<int> take_number(std::string_view& text, char letter) {
-  if (!text.starts_with(letter)) return std::nullopt;
-  int number = 0;
-  const char* const first = text.data() + 1;
-  const char* const last = text.data() + text.size();
-  // from_chars would take a minus sign.
-  if (first == last || *first == '-') return std::nullopt;
-  const auto [end, error] = std::from_chars(first, last, number);
-  if (error != std::errc{} || end - first < 2) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return number;
-}
-
-std::optional<NamedHead> parse_head_name(std::string_view name) {
-  const auto layer = take_number(name, 'l');
-  if (!layer) return std::nullopt;
-  const auto head = take_number(name, 'h');
-  if (!head) return std::nullopt;
-  if (name == "q") return NamedHead{Side::query, {*layer, *head}};
-  if (name == "k") return NamedHead{Side::key, {*layer, *head}};
-  return std::nullopt;
-}
-
 /// True for a broken link too: a head that was captured but cannot be read is an error, not a gap.
 bool has_data_file(const fs::path& folder) {
   std::error_code error;
   return fs::symlink_status(folder / "data.parquet", error).type() != fs::file_type::not_found && !error;
 }
 
-std::vector<fs::path> sub_folders(const fs::path& folder) {
-  std::vector<fs::path> found;
+// Calls `visit` with each entry of a folder.
+template <class Visit>
+void visit_entries(const fs::path& folder, Visit visit) {
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    std::error_code ignored;
-    if (entry->is_directory(ignored)) found.push_back(entry->path());
-  }
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) visit(*entry);
   if (error) {
     throw Error(ErrorKind::input, fmt::format("cannot be listed: {}; check its permissions", error.message()),
                 folder.string());
   }
+}
+
+std::vector<fs::path> sub_folders(const fs::path& folder) {
+  std::vector<fs::path> found;
+  visit_entries(folder, [&](const fs::directory_entry& entry) {
+    std::error_code ignored;
+    if (entry.is_directory(ignored)) found.push_back(entry.path());
+  });
   return found;
 }
 
@@ -78,14 +55,28 @@ void add_head(DumpLayout& layout, const NamedHead& named, const std::string& nam
   }
 }
 
-DumpLayout heads_in(const fs::path& folder) {
+// A folder that is not a head because of its name or of the name of the file in it.
+void add_near_head(NearHeads& near, const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  if (has_data_file(folder)) return near.add(name, "data.parquet");
+  if (!parse_head_name(name, 1)) return;
+  for (const std::string_view file : compressed_data_files()) {
+    std::error_code unknown;
+    if (fs::exists(folder / file, unknown)) near.add(name, file);
+  }
+}
+
+DumpLayout heads_in(const fs::path& folder, NearHeads& near) {
   DumpLayout layout;
   layout.folder = folder;
-  for (const fs::path& path : sub_folders(folder)) {
-    const std::string name = path.filename().string();
+  visit_entries(folder, [&](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    std::error_code ignored;
+    if (!entry.is_directory(ignored)) return near.add(name);
     const auto named = parse_head_name(name);
-    if (named && has_data_file(path)) add_head(layout, *named, name);
-  }
+    if (named && has_data_file(entry.path())) return add_head(layout, *named, name);
+    add_near_head(near, entry.path());
+  });
   return layout;
 }
 
@@ -106,9 +97,12 @@ std::set<std::string> sub_folders_with_heads(const fs::path& root) {
   return with_heads;
 }
 
-/// "; its sub-folder x holds heads: pass `model_dir: x`", or what to check when there is no such sub-folder.
-std::string advice(const std::set<std::string>& with_heads) {
-  if (with_heads.empty()) return "; check that this is the folder of a dump";
+/// "; its sub-folder x holds heads: pass `model_dir: x`", or what is wrong with what is there.
+std::string advice(const std::set<std::string>& with_heads, const NearHeads& near) {
+  if (with_heads.empty()) {
+    const std::string found = near.advice();
+    return found.empty() ? "; check that this is the folder of a dump" : "; " + found;
+  }
   if (with_heads.size() == 1) {
     return fmt::format("; its sub-folder {0} holds heads: pass `model_dir: {0}`", *with_heads.begin());
   }
@@ -130,7 +124,11 @@ void require_folder(const fs::path& folder) {
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
   if (status.type() == fs::file_type::not_found) {
-    throw Error(ErrorKind::input, "there is no such folder; check the path", folder.string());
+    throw Error(ErrorKind::input,
+                folder.string().starts_with('~')
+                    ? "there is no such folder; ~ is expanded by a shell only, and not between quotes"
+                    : "there is no such folder; check the path",
+                folder.string());
   }
   if (!fs::status_known(status)) {
     throw Error(ErrorKind::input, fmt::format("cannot be read: {}", error.message()), folder.string());
@@ -146,8 +144,9 @@ constexpr std::string_view looked_for = "folders named like l00h00q with a data.
 /// The layout that was found. Throws for a dump without heads. `missing`: there is no folder `model_dir`, and the root
 /// was searched instead.
 DumpLayout checked_layout(DumpLayout layout, const fs::path& root, const std::string& model_dir, bool missing,
-                          const std::set<std::string>& with_heads) {
+                          const std::set<std::string>& with_heads, const NearHeads& near) {
   if (holds_heads(layout)) {
+    layout.warnings = near.warnings();
     if (missing) {
       layout.note =
           fmt::format("{} has no folder {}, but holds heads itself: these are used", root.string(), model_dir);
@@ -155,28 +154,28 @@ DumpLayout checked_layout(DumpLayout layout, const fs::path& root, const std::st
     return layout;
   }
   if (missing) {
-    throw Error(
-        ErrorKind::input,
-        fmt::format("has neither a folder {} nor heads ({}) of its own{}", model_dir, looked_for, advice(with_heads)),
-        root.string());
+    throw Error(ErrorKind::input,
+                fmt::format("has neither a folder {} nor heads ({}) of its own{}", model_dir, looked_for,
+                            advice(with_heads, near)),
+                root.string());
   }
-  throw Error(ErrorKind::input, fmt::format("holds no heads ({}){}", looked_for, advice(with_heads)),
+  throw Error(ErrorKind::input, fmt::format("holds no heads ({}){}", looked_for, advice(with_heads, near)),
               layout.folder.string());
 }
 
-/// A path of a listing that ends in `/data.parquet`: the name of its folder, and the path before that name, which ends
-/// in a slash or is empty.
-struct ListedHead {
+/// A path of a listing: the name of the file, the name of its folder, and the path before that name, which ends in a
+/// slash or is empty.
+struct ListedFile {
+  std::string_view before;
   std::string_view folder;
-  std::string_view name;
+  std::string_view file;
 };
-std::optional<ListedHead> listed_head(std::string_view path) {
-  constexpr std::string_view file = "/data.parquet";
-  if (!path.ends_with(file)) return std::nullopt;
-  path.remove_suffix(file.size());
+ListedFile listed_file(std::string_view path) {
   const std::size_t slash = path.rfind('/');
-  const std::size_t folder = slash == std::string_view::npos ? 0 : slash + 1;
-  return ListedHead{path.substr(0, folder), path.substr(folder)};
+  if (slash == std::string_view::npos) return {{}, {}, path};
+  const std::string_view folder = path.substr(0, slash);
+  const std::size_t start = folder.find_last_of('/') + 1;  // npos + 1 is 0
+  return {folder.substr(0, start), folder.substr(start), path.substr(slash + 1)};
 }
 
 std::string with_slash(const std::string& model_dir) {
@@ -200,10 +199,11 @@ DumpLayout find_heads(const fs::path& root, const std::string& model_dir) {
   std::error_code error;
   const bool missing = !model_dir.empty() && fs::status(folder, error).type() == fs::file_type::not_found;
   if (!missing) require_folder(folder);
-  DumpLayout layout = heads_in(missing ? root : folder);
+  NearHeads near;
+  DumpLayout layout = heads_in(missing ? root : folder, near);
   const std::set<std::string> others =
       holds_heads(layout) ? std::set<std::string>{} : sub_folders_with_heads(layout.folder);
-  return checked_layout(std::move(layout), root, model_dir, missing, others);
+  return checked_layout(std::move(layout), root, model_dir, missing, others, near);
 }
 
 DumpLayout find_heads_among(std::span<const std::string> paths, const fs::path& root, const std::string& model_dir) {
@@ -214,17 +214,22 @@ DumpLayout find_heads_among(std::span<const std::string> paths, const fs::path& 
   DumpLayout layout;
   layout.folder = folder.empty() ? root : root / folder.substr(0, folder.size() - 1);
   std::set<std::string> others;
+  NearHeads near;
   for (const std::string& path : paths) {
-    const auto listed = listed_head(path);
-    const auto named = listed ? parse_head_name(listed->name) : std::nullopt;
-    if (!named) continue;
-    if (listed->folder == folder) {
-      add_head(layout, *named, std::string(listed->name));
-    } else if (listed->folder.starts_with(folder)) {
-      others.emplace(listed->folder.substr(folder.size(), listed->folder.size() - folder.size() - 1));
+    if (!path.starts_with(folder)) continue;
+    const ListedFile listed = listed_file(std::string_view(path).substr(folder.size()));
+    const auto named = listed.file == "data.parquet" ? parse_head_name(listed.folder) : std::nullopt;
+    if (listed.folder.empty()) {
+      near.add(listed.file);
+    } else if (named && listed.before.empty()) {
+      add_head(layout, *named, std::string(listed.folder));
+    } else if (named) {
+      others.emplace(listed.before.substr(0, listed.before.size() - 1));
+    } else if (listed.before.empty()) {
+      near.add(listed.folder, listed.file);
     }
   }
-  return checked_layout(std::move(layout), root, model_dir, missing, others);
+  return checked_layout(std::move(layout), root, model_dir, missing, others, near);
 }
 
 }  // namespace attention_plasticity

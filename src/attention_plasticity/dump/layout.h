@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace attention_plasticity {
 
@@ -27,12 +28,13 @@ std::string head_folder_name(Side side, HeadKey head);
 /// The heads of a dump and their files: a folder that holds `l00h00q/data.parquet`, `l00h00k/data.parquet`, ...
 ///
 /// A head is captured if its folder's name matches `l(\d\d+)h(\d\d+)[qk]` and the folder has an entry `data.parquet`,
-/// readable or not. All other entries are ignored.
+/// readable or not. All other entries are ignored; `warnings` names those that look like heads (dump/near_heads.h).
 struct DumpLayout {
-  std::filesystem::path folder;     ///< holds the head folders
-  std::optional<std::string> note;  ///< one line for the user, if the heads were found in another folder than asked
-  std::set<HeadKey> queries;        ///< captured query heads
-  std::set<HeadKey> keys;           ///< captured key heads
+  std::filesystem::path folder;       ///< holds the head folders
+  std::optional<std::string> note;    ///< one line for the user, if the heads were found in another folder than asked
+  std::vector<std::string> warnings;  ///< one line each: what looks like a head and is left out
+  std::set<HeadKey> queries;          ///< captured query heads
+  std::set<HeadKey> keys;             ///< captured key heads
   /// Folders whose names have more digits than `head_folder_name` writes. A head that has the usual folder too is not
   /// in here.
   std::map<std::pair<Side, HeadKey>, std::string> unusual_names;

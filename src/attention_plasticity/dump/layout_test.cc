@@ -94,6 +94,8 @@ TEST(Layout, UsesTheRootWithANoteWhereModelDirIsMissing) {
 TEST(Layout, SaysWhereThereIsNoFolder) {
   const TemporaryFolder root;
   EXPECT_EQ(error_of(root / "none", root / "none", ""), "there is no such folder; check the path");
+  EXPECT_EQ(error_of("~/dump", "~/dump", ""),
+            "there is no such folder; ~ is expanded by a shell only, and not between quotes");
   write_bytes(root / "file", "x");
   EXPECT_EQ(error_of(root / "file", root / "file", ""),
             "is not a folder; a dump is a folder that holds l00h00q/data.parquet and so on");
@@ -118,6 +120,55 @@ TEST(Layout, SuggestsSubFoldersThatHoldHeads) {
   EXPECT_TRUE(error_of(root.path(), root.path(), "other")
                   .ends_with("; its sub-folders a, b, c, d, e and 1 more hold heads: pass `model_dir: NAME`, such as "
                              "`model_dir: a`"));
+}
+
+// The end of the message about a folder that holds only these files.
+std::string advice_about(const std::vector<std::string>& files) {
+  const TemporaryFolder root;
+  for (const std::string& file : files) {
+    fs::create_directories((root / file).parent_path());
+    write_bytes(root / file, "x");
+  }
+  const std::string message = error_of(root.path(), root.path(), "");
+  EXPECT_THROW(find_heads_among(files, root.path(), ""), Error);
+  return message.substr(message.find("; ") + 2);
+}
+
+TEST(Layout, SaysWhatIsWrongWithWhatLooksLikeHeads) {
+  EXPECT_EQ(advice_about({"l0h0q/data.parquet"}),
+            "l0h0q is left out: a head's numbers have at least two digits; rename l0h0q to l00h00q");
+  EXPECT_EQ(advice_about({"l0h0q/data.parquet", "l0h0k/data.parquet", "l10h1q/data.parquet"}),
+            "l0h0k and 2 more are left out: a head's numbers have at least two digits; rename l0h0k to l00h00k");
+  EXPECT_EQ(advice_about({"l00h00q/data.parquet.gz", "l00h00k/data.parquet.gz"}),
+            "l00h00k/data.parquet.gz and 1 more are left out: decompress to data.parquet, which is compressed inside "
+            "already");
+  EXPECT_EQ(advice_about({"l00h00q/data.parquet.zst"}),
+            "l00h00q/data.parquet.zst is left out: decompress to data.parquet, which is compressed inside already");
+  EXPECT_EQ(advice_about({"l00h00q.parquet", "l3h0k.parquet", "notes.txt", "other.parquet"}),
+            "l00h00q.parquet and 1 more are left out: each head has a folder of its own; move l00h00q.parquet to "
+            "l00h00q/data.parquet");
+  EXPECT_EQ(advice_about({"train-0.parquet", "train-1.parquet"}),
+            "train-0.parquet and 1 more are left out: each head has a folder of its own, l00h00q/data.parquet and so "
+            "on");
+  EXPECT_EQ(advice_about({"a\x1b[31m.parquet"}).find('\x1b'), std::string::npos);
+}
+
+TEST(Layout, WarnsOfHeadsThatAreLeftOut) {
+  const TemporaryFolder root;
+  make_head(root / "l10h10q");
+  EXPECT_EQ(find_heads(root.path(), "").warnings, std::vector<std::string>{});
+  make_head(root / "l9h10q");
+  write_bytes(root / "l00h00q.parquet", "x");
+  write_bytes(root / "other.parquet", "x");
+  fs::create_directories(root / "l11h00k");
+  write_bytes(root / "l11h00k" / "data.parquet.gz", "x");
+  const DumpLayout layout = find_heads(root.path(), "");
+  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{10, 10}}));
+  ASSERT_EQ(layout.warnings.size(), 3U);
+  EXPECT_EQ(layout.warnings[0],
+            "l9h10q is left out: a head's numbers have at least two digits; rename l9h10q to l09h10q");
+  EXPECT_TRUE(layout.warnings[1].starts_with("l11h00k/data.parquet.gz is left out: ")) << layout.warnings[1];
+  EXPECT_TRUE(layout.warnings[2].starts_with("l00h00q.parquet is left out: ")) << layout.warnings[2];
 }
 
 using Paths = std::vector<std::string>;
@@ -163,14 +214,16 @@ TEST(FindHeadsAmong, NamesTheFoldersThatHoldHeads) {
 
 RC_GTEST_PROP(FindHeadsAmong, FindsWhatFindHeadsDoes, ()) {
   const auto names = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
-      "l00h00q", "l00h00k", "l0h1q", "l01h123k", "l001h00q", "x", "m/l00h00q", "m/l02h01k", "m/n/l00h00q"));
+      "l00h00q", "l00h00k", "l0h1q", "l01h123k", "l001h00q", "x", "m/l00h00q", "m/l02h01k", "m/n/l00h00q", "m/l2h1k"));
   const auto model_dir = *rc::gen::element<std::string>("", "m", "missing");
   const TemporaryFolder folder;
   Paths paths;
   for (const std::string& name : names) {
     std::filesystem::create_directories(folder / name);
-    std::ofstream(folder / (name + "/data.parquet")) << "x";
-    paths.push_back(name + "/data.parquet");
+    for (const char* file : {"/data.parquet", ".parquet"}) {
+      std::ofstream(folder / (name + file)) << "x";
+      paths.push_back(name + file);
+    }
   }
   const auto found = [](const auto& find) -> std::optional<DumpLayout> {
     try {
@@ -187,6 +240,7 @@ RC_GTEST_PROP(FindHeadsAmong, FindsWhatFindHeadsDoes, ()) {
   RC_ASSERT(listed->queries == walked->queries);
   RC_ASSERT(listed->keys == walked->keys);
   RC_ASSERT(listed->unusual_names == walked->unusual_names);
+  RC_ASSERT(listed->warnings == walked->warnings);
   RC_ASSERT(listed->note.has_value() == walked->note.has_value());
 }
 

@@ -23,7 +23,10 @@ class FigureOfARun : public ::testing::Test {
 
   void write(const char* name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
   void write_run(const std::string& sampling) const {
-    write("run.json", R"({"model": {"name": "lab <1>", "num_layers": 4, "num_q_heads": 2, "num_k_heads": 1,
+    write("run.json", R"({"schema": 1, "heads": {"done": 2}, "summary": {"ap_exact": {"mean": 0.625}},
+        "files": ["head_bucket_plasticity.csv", "head_component_weights.csv", "head_distance_plasticity.csv",
+                  "head_metrics.csv"],
+        "model": {"name": "lab <1>", "num_layers": 4, "num_q_heads": 2, "num_k_heads": 1,
         "layers": [{"layer": 2, "attention": "sliding", "window": 512}]}, "sampling": )" +
                           sampling + "}");
   }

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <limits>
 #include <system_error>
 #include <utility>
 
+#include "attention_plasticity/base/disk_space.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/file_download.h"
@@ -18,16 +18,6 @@ namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Free bytes on the disk of `folder`, or of its nearest parent that exists.
-std::uintmax_t free_bytes(fs::path folder) {
-  std::error_code unknown;
-  while (!fs::exists(folder, unknown) && folder.has_parent_path() && folder != folder.parent_path()) {
-    folder = folder.parent_path();
-  }
-  const fs::space_info space = fs::space(folder, unknown);
-  return unknown ? std::numeric_limits<std::uintmax_t>::max() : space.available;
-}
 
 std::uint64_t size_or_zero(const fs::path& file) {
   std::error_code missing;
@@ -43,7 +33,7 @@ void check_disk_space(const Snapshot& snapshot, const std::vector<RepoFile>& fil
     if (snapshot.cache().holds_blob(file.etag)) continue;
     needed += file.size - std::min(file.size, size_or_zero(snapshot.cache().partial_blob(file.etag)));
   }
-  const std::uintmax_t available = free_bytes(fs::absolute(snapshot.cache().root()));
+  const std::uintmax_t available = free_disk_bytes(snapshot.cache().root());
   if (needed <= available) return;
   throw Error(
       ErrorKind::output,

@@ -84,12 +84,6 @@ Json metrics_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
 Json labels_json(const HeadLabels& labels, const HeadMetrics& metrics, PackedBlocks& blocks) {
   std::vector<std::optional<std::size_t>> places(metrics.heads().size());  // in the labels, by head
   std::ranges::transform(metrics.heads(), places.begin(), [&](const HeadId& head) { return labels.find(head); });
-  if (std::ranges::none_of(places, [](const auto& place) { return place.has_value(); })) {
-    throw Error(
-        ErrorKind::input,
-        fmt::format("none of its {} heads is in {}; are both of the same model?", labels.heads.size(), metrics.file()),
-        labels.file);
-  }
   Json json = Json::array();
   for (const HeadLabel& label : labels.labels) {
     std::vector<double> values(places.size(), std::numeric_limits<double>::quiet_NaN());
@@ -99,6 +93,25 @@ Json labels_json(const HeadLabels& labels, const HeadMetrics& metrics, PackedBlo
     json.push_back({{"name", label.name}, {"block", block_json(blocks.add_exact(values))}});
   }
   return json;
+}
+
+// The labels that were given, or those found beside the results or in the dump. What was found and cannot be used is
+// left out, with a note.
+std::optional<HeadLabels> labels_of(const ReportOptions& options, const ResultFiles& files, const HeadMetrics& metrics,
+                                    std::vector<std::string>& notes) {
+  const auto file = options.labels ? options.labels : files.labels();
+  if (!file) return std::nullopt;
+  try {
+    HeadLabels labels = read_head_labels(*file);
+    const LabelFit fit = fit_labels(labels, metrics.heads(), files.description(), metrics.file());
+    notes.insert(notes.end(), labels.notes.begin(), labels.notes.end());
+    if (std::string note = fit.note(labels); !note.empty()) notes.push_back(std::move(note));
+    return labels;
+  } catch (const Error& error) {
+    if (options.labels) throw;
+    notes.push_back(fmt::format("{}: ignored: {}", error.file(), error.what()));
+    return std::nullopt;
+  }
 }
 
 const char* topic_word(Topic topic) {
@@ -182,6 +195,7 @@ Report make_report(const ReportOptions& options) {
   Report report;
   report.heads = metrics.heads().size();
   report.notes = files.notes();
+  for (std::string& line : files.left_out()) report.notes.push_back(std::move(line));
 
   PackedBlocks blocks;
   Json head;
@@ -195,11 +209,9 @@ Report make_report(const ReportOptions& options) {
   head["metrics"] = metrics_json(metrics, blocks);
   head["labels"] = Json::array();
   head["labels_file"] = nullptr;
-  if (const auto labels_file = options.labels ? options.labels : files.labels()) {
-    const HeadLabels labels = read_head_labels(*labels_file);
-    report.notes.insert(report.notes.end(), labels.notes.begin(), labels.notes.end());
-    head["labels"] = labels_json(labels, metrics, blocks);
-    head["labels_file"] = labels.file;
+  if (const std::optional<HeadLabels> labels = labels_of(options, files, metrics, report.notes)) {
+    head["labels"] = labels_json(*labels, metrics, blocks);
+    head["labels_file"] = labels->file;
   }
   head["tables"] = tables_json(files, metrics, blocks, report.notes);
 

@@ -27,7 +27,7 @@ namespace attention_plasticity {
 
 struct ReportOptions {
   std::filesystem::path results;                ///< a folder with head_metrics.csv, or that file
-  std::optional<std::filesystem::path> labels;  ///< labels of heads; none: head_labels.csv of the folder, if it exists
+  std::optional<std::filesystem::path> labels;  ///< labels of heads; none: head_labels.csv of the folder or dump
   std::size_t min_count = 30;                   ///< pairs, triples or queries below which a value is little data
 };
 

@@ -45,7 +45,8 @@ const fs::path sample = fs::path(AP_SOURCE_DIR) / "results/smollm2-135m";
 TEST(Report, SampleResultsAreAllThere) {
   const Report report = make_report({sample, fs::path(AP_SOURCE_DIR) / "examples/smollm2-135m/head_labels.csv"});
   EXPECT_EQ(report.heads, 40U);
-  EXPECT_TRUE(report.notes.empty());
+  ASSERT_EQ(report.notes.size(), 1U);
+  EXPECT_TRUE(report.notes[0].ends_with("head_labels.csv: 270 heads labelled, 40 query heads in the run, 40 in both"));
   const Json head = head_of(report);
   EXPECT_EQ(head["model"]["name"], "SmolLM2-135M-Instruct");
   EXPECT_EQ(head["model"]["num_layers"], 30);
@@ -114,9 +115,11 @@ TEST(Report, HostileTextsStayTexts) {
   write(folder / "head_metrics.csv", "layer,q_head,k_head,\"<img src=x onerror=alert(2)>\",bad\xff\n0,0,0,1,2\n");
   write(folder / "labels.csv", "layer,q_head,</script>\n0,0,1\n");
   write(folder / "run.json",
-        Json{{"model",
+        Json{{"schema", 1},
+             {"files", {"head_metrics.csv"}},
+             {"model",
               {{"name", name}, {"num_layers", 1}, {"num_q_heads", 1}, {"num_k_heads", 1}, {"layers", Json::array()}}},
-             {"heads", {{"failed", {{{"layer", 0}, {"q_head", 1}, {"error", name}}}}}}}
+             {"heads", {{"done", 1}, {"failed", {{{"layer", 0}, {"q_head", 1}, {"error", name}}}}}}}
             .dump());
   const Report report = make_report({folder.path(), folder / "labels.csv"});
   EXPECT_EQ(report.page.find("alert(1)</script>"), std::string::npos);
@@ -141,7 +144,7 @@ TEST(Report, LabelsOfKvHeadsHoldForTheirQueryHeads) {
   EXPECT_TRUE(std::isnan(roles[2]));
   write(folder / "labels.csv", "layer,k_head,role\n7,0,0.5\n");
   EXPECT_EQ(refusal([&] { make_report({folder.path(), folder / "labels.csv"}); }),
-            "input: " + (folder / "labels.csv").string() + ": none of its 1 heads is in " +
+            "input: " + (folder / "labels.csv").string() + ": none of the heads that it labels (1) is in " +
                 (folder / "head_metrics.csv").string() + "; are both of the same model?");
 }
 

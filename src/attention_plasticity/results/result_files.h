@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attention_plasticity/results/run_description.h"
+#include "attention_plasticity/results/run_record.h"
 #include "attention_plasticity/results/schema.h"
 
 namespace attention_plasticity {
@@ -14,13 +16,17 @@ namespace attention_plasticity {
 /// The folder of a run's results, which are given as that folder or as one of its files.
 std::filesystem::path results_folder(const std::filesystem::path& results);
 
-/// The files of a run that exist. `plot`, `report`, `validate` and `plan` all find them with this class.
+/// The files of one run. `plot`, `report`, `validate` and `plan` all find them with this class.
+///
+/// A table belongs to the run when run.json names it with the SHA-256 of its bytes. A run.json of schema 1 has no
+/// digests; its tables are taken when the number of heads and the means in it are those of head_metrics.csv. A table
+/// that does not belong to the run is left out, with a note. Without run.json all tables are taken, with a note.
 class ResultFiles {
  public:
   /// `results` is the folder of a run, or the file of the table `given`. A table is looked for in the folder under the
-  /// name that the `config` of run.json gives it, then under its usual name. A table that exists but is not in the
-  /// `files` of run.json belongs to another run: it is left out, with a note. Throws Error(input) when `results` does
-  /// not exist or run.json cannot be read.
+  /// name that the `config` of run.json gives it, then under its usual name. When the file given is what an
+  /// interrupted run left, `x.partial.csv`, so are run.json and the other tables. Throws Error(input) when `results`
+  /// does not exist or run.json cannot be read.
   explicit ResultFiles(const std::filesystem::path& results, TableId given = TableId::metrics);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -35,17 +41,33 @@ class ResultFiles {
   /// What run.json says about the model; none without run.json. Throws Error(input) when it is not the run.json of a
   /// run.
   std::optional<RunDescription> description() const;
-  /// The path of head_labels.csv; none when it does not exist.
+  /// The path of head_labels.csv in the folder, or else in the dump that the run has analysed; none when neither
+  /// exists.
   const std::optional<std::filesystem::path>& labels() const { return labels_; }
-  /// What was left out, for the user.
+  /// What the user should know of the results as a whole: that there is no run.json, that a later run was interrupted.
   const std::vector<std::string>& notes() const { return notes_; }
+  /// The tables that are left out, and why.
+  std::vector<std::string> left_out() const;
 
  private:
+  struct LeftOut {
+    std::filesystem::path file;
+    std::string why;
+  };
+
+  void find_table(const ResultTable& table, const std::optional<std::filesystem::path>& given);
+  void check_schema_1();
+  void find_labels();
+  std::vector<std::string> names(const ResultTable& table) const;
+  std::optional<std::filesystem::path> interrupted_metrics() const;
+
   std::filesystem::path folder_;
+  bool partial_ = false;  // true: the results of an interrupted run
   std::array<std::optional<std::filesystem::path>, table_count> tables_;
-  std::array<std::string, table_count> left_out_;  // the path of a table that is left out; otherwise empty
+  std::array<std::optional<LeftOut>, table_count> left_out_;
   std::optional<std::filesystem::path> run_;
   std::string run_text_;
+  std::optional<RunRecord> record_;  // none: there is no run.json
   std::optional<std::filesystem::path> labels_;
   std::vector<std::string> notes_;
 };

@@ -15,6 +15,7 @@
 #include "attention_plasticity/memory.h"
 #include "attention_plasticity/run/head_queue.h"
 #include "attention_plasticity/run/rotation_check.h"
+#include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/stats/mean.h"
 
 namespace attention_plasticity {
@@ -38,10 +39,11 @@ class Pass {
     std::optional<HeadFailure> failure;
   };
 
-  Pass(std::span<const HeadTask> tasks, const std::optional<DumpRotation>& rotation, const RunConfig& config,
+  Pass(std::span<const HeadTask> tasks, const PreparedRun& prepared, const RunConfig& config,
        const RunObserver& observer, RotationEvidence* evidence, std::span<const std::uint64_t> jackknife_examples = {})
       : tasks_(tasks),
-        rotation_(rotation),
+        rotation_(prepared.rotation),
+        model_width_(prepared.model_width),
         config_(config),
         observer_(observer),
         evidence_(evidence),
@@ -70,7 +72,9 @@ class Pass {
     arrive(task);
     HeadTask measured = task;
     measure_files(measured, config_);
-    if (rotation_ && measured.width > 0) rotation_->layer(task.head.layer, measured.width);
+    if (rotation_ && measured.width > 0 && has_model_width(measured.width)) {
+      rotation_->layer(task.head.layer, measured.width);
+    }
     return {measured.query_bytes, measured.key_bytes};
   }
 
@@ -86,26 +90,37 @@ class Pass {
     return orient_keys(KeptRows(read(task.key_file, Side::key, {task.head.layer, task.head.k_head})), config_.analysis);
   }
 
+  bool has_model_width(std::size_t width) const {
+    return !model_width_ || width == static_cast<std::size_t>(model_width_->value);
+  }
+
   HeadRows read(const std::filesystem::path& file, Side side, const HeadKey& head) {
     HeadFile read = read_head_file(file, side, {.drop_non_finite = config_.non_finite == NonFinite::drop});
+    if (!has_model_width(read.rows.width)) {
+      throw Error(ErrorKind::input,
+                  fmt::format("the vectors have {} components, but {} says that a head of the model has {}",
+                              read.rows.width, model_width_->file, model_width_->value),
+                  file.string());
+    }
     if (evidence_ != nullptr) evidence_->add(side, head, read.rows);
     const std::scoped_lock lock(mutex_);
     if (read.dropped_rows > 0) {
       dropped_rows_ += read.dropped_rows;
-      observer_.note(fmt::format("{}: dropped {} of {} rows with NaN or infinity", file.string(), read.dropped_rows,
-                                 read.dropped_rows + read.rows.size()));
+      observer_.warning(fmt::format("{}: dropped {} of {} rows with NaN or infinity", file.string(), read.dropped_rows,
+                                    read.dropped_rows + read.rows.size()));
     }
-    if (read.rows.example.empty()) note_no_examples(file, side);
+    if (read.rows.example.empty()) warn_of_no_examples(file, side);
     return std::move(read.rows);
   }
 
   // Once; queries are only worth it when their keys do name examples.
-  void note_no_examples(const std::filesystem::path& file, Side side) {
+  void warn_of_no_examples(const std::filesystem::path& file, Side side) {
     const bool of_keys = side == Side::key;
     if (said_no_key_examples_ || (said_no_query_examples_ && !of_keys)) return;
     (of_keys ? said_no_key_examples_ : said_no_query_examples_) = true;
-    observer_.note(fmt::format("{}: no example_id column, so {}", file.string(),
-                               of_keys ? "no key pairs can be formed" : "every query counts as an example of its own"));
+    observer_.warning(
+        fmt::format("{}: no example_id column, so {}", file.string(),
+                    of_keys ? "no key pairs can be formed" : "every query counts as an example of its own"));
   }
 
   void analyse(std::size_t index, const OrientedKeys* keys, const std::exception_ptr& key_failure) {
@@ -144,6 +159,7 @@ class Pass {
 
   std::span<const HeadTask> tasks_;
   const std::optional<DumpRotation>& rotation_;
+  const std::optional<StatedNumber>& model_width_;
   const RunConfig& config_;
   const RunObserver& observer_;
   RotationEvidence* evidence_;  // null: the rotation is not checked
@@ -158,12 +174,11 @@ class Pass {
 };
 
 bool has_exact_value(const HeadResult& result) { return result.exact && !std::isnan(result.exact->overall); }
-bool has_value(const HeadResult& result) { return !std::isnan(result.plasticity.overall) || has_exact_value(result); }
 
 Examples all_examples(std::span<const HeadResult> results) {
   Examples all;
   for (const HeadResult& result : results) {
-    if (!has_value(result) || result.examples == all) continue;
+    if (!has_plasticity(result) || result.examples == all) continue;
     Examples both;
     std::ranges::set_union(all, result.examples, std::back_inserter(both));
     all = std::move(both);
@@ -201,7 +216,7 @@ WithoutGroup means_over_heads(const RunResult& run) {
 bool measure_common_groups(const PreparedRun& prepared, const RunConfig& config, int workers, RunResult& run,
                            const RunObserver& observer, const std::stop_token& stop) {
   const bool examples_known = std::ranges::none_of(
-      run.results, [](const HeadResult& result) { return has_value(result) && result.examples.empty(); });
+      run.results, [](const HeadResult& result) { return has_plasticity(result) && result.examples.empty(); });
   if (!config.analysis.standard_errors || !examples_known) return true;
   run.examples = all_examples(run.results);
 
@@ -209,7 +224,7 @@ bool measure_common_groups(const PreparedRun& prepared, const RunConfig& config,
   std::vector<HeadTask> again;
   for (std::size_t i = 0; i < run.results.size(); ++i) {
     const HeadResult& result = run.results[i];
-    if (!has_value(result) || result.examples == run.examples) continue;
+    if (!has_plasticity(result) || result.examples == run.examples) continue;
     others.push_back(i);
     again.push_back(*std::ranges::find(prepared.tasks, result.head, &HeadTask::head));
   }
@@ -220,7 +235,7 @@ bool measure_common_groups(const PreparedRun& prepared, const RunConfig& config,
                     "model",
                     again.size(), one ? "head was" : "heads were", one ? "it" : "them"));
     const RunObserver silent = with_all_functions({});
-    Pass pass(again, prepared.rotation, config, silent, nullptr, run.examples);
+    Pass pass(again, prepared, config, silent, nullptr, run.examples);
     pass.run(workers, stop);
     if (pass.ended() < again.size()) return false;
     std::vector<WithoutGroup> measured;
@@ -228,7 +243,7 @@ bool measure_common_groups(const PreparedRun& prepared, const RunConfig& config,
       if (outcome.result) measured.push_back(std::move(outcome.result->without_group));
     }
     if (measured.size() < others.size()) {
-      observer.note("a file could not be read a second time, so the error of the model stays empty");
+      observer.warning("a file could not be read a second time, so the error of the model stays empty");
       run.examples.clear();
       return true;
     }
@@ -270,7 +285,7 @@ RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int
   const RunObserver observer = with_all_functions(told);
   const std::unique_ptr<RotationEvidence> evidence =
       is_rotation_checked(prepared, config) ? configured_evidence(prepared, config) : nullptr;
-  Pass pass(prepared.tasks, prepared.rotation, config, observer, evidence.get());
+  Pass pass(prepared.tasks, prepared, config, observer, evidence.get());
   RunResult run;
   try {
     pass.run(workers, stop, arrive);

@@ -191,6 +191,36 @@ TEST(BrokenHead, NamesBothWidthsWhenTheyDiffer) {
   EXPECT_EQ(run.failures[0].file, dump.file(Side::query, 0, 0).string());
 }
 
+TEST(BrokenHead, NamesItsFileWhenTheModelHasAnotherWidth) {
+  const SmallDump dump(1, 4, 2);
+  write_text(dump.root() / "config.json", R"({"head_dim": 4})");
+  HeadRows narrow = small_rows(1);
+  narrow.width = 2;
+  narrow.vectors.resize(narrow.size() * 2);
+  dump.write(Side::query, 0, 0, narrow);
+  dump.write(Side::key, 0, 1, narrow);
+  const RunResult run = run_of(dump.config());
+  EXPECT_EQ(heads_of(run.results), (std::vector<HeadId>{{0, 1, 0}}));
+  ASSERT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 0, 0}, {0, 2, 1}, {0, 3, 1}}));
+  const std::string message = "the vectors have 2 components, but " + (dump.root() / "config.json").string() +
+                              " says that a head of the model has 4";
+  for (const HeadFailure& failure : run.failures) EXPECT_EQ(failure.message, message);
+  EXPECT_EQ(run.failures[0].file, dump.file(Side::query, 0, 0).string());
+  EXPECT_EQ(run.failures[1].file, dump.file(Side::key, 0, 1).string());
+}
+
+TEST(BrokenHead, OfAnotherWidthDoesNotMakeTheRotationUnusable) {
+  const SmallDump dump(1, 2, 1);
+  write_text(dump.root() / "config.json", R"({"model_type": "llama", "head_dim": 4, "rope_theta": 10000})");
+  HeadRows narrow = small_rows(1);
+  narrow.width = 2;
+  narrow.vectors.resize(narrow.size() * 2);
+  dump.write(Side::query, 0, 0, narrow);
+  const RunResult run = run_of(dump.config({{"--num_triples", "20"}}));
+  EXPECT_EQ(heads_of(run.results), (std::vector<HeadId>{{0, 1, 0}}));
+  EXPECT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 0, 0}}));
+}
+
 // Row 5 of the queries of head 0 and rows 0 and 71 of the keys that heads 0 and 1 share.
 void write_non_finite_rows(const SmallDump& dump) {
   HeadRows queries = small_rows(1);
@@ -213,7 +243,7 @@ TEST(NonFiniteRows, AreErrorsOfTheirHeads) {
   EXPECT_TRUE(contains(run.failures[0].message, "row 5")) << run.failures[0].message;
 }
 
-TEST(NonFiniteRows, AreDroppedCountedAndNotedOnceForEachFile) {
+TEST(NonFiniteRows, AreDroppedCountedAndWarnedOfOnceForEachFile) {
   const SmallDump dump(1, 2, 1);
   write_non_finite_rows(dump);
   Observed observed;
@@ -224,10 +254,10 @@ TEST(NonFiniteRows, AreDroppedCountedAndNotedOnceForEachFile) {
   EXPECT_EQ(run.results[1].n_q_tokens, 72U);
   EXPECT_EQ(run.results[0].n_k_tokens, 70U);
   EXPECT_EQ(
-      std::set<std::string>(observed.notes.begin(), observed.notes.end()),
+      std::set<std::string>(observed.warnings.begin(), observed.warnings.end()),
       (std::set<std::string>{dump.file(Side::key, 0, 0).string() + ": dropped 2 of 72 rows with NaN or infinity",
                              dump.file(Side::query, 0, 0).string() + ": dropped 1 of 72 rows with NaN or infinity"}));
-  EXPECT_EQ(observed.notes.size(), 2U);
+  EXPECT_EQ(observed.warnings.size(), 2U);
 }
 
 HeadRows without_examples(HeadRows rows) {
@@ -235,7 +265,7 @@ HeadRows without_examples(HeadRows rows) {
   return rows;
 }
 
-TEST(MissingExamples, LeavePlasticityEmptyAndAreNotedOnce) {
+TEST(MissingExamples, LeavePlasticityEmptyAndAreWarnedOfOnce) {
   const SmallDump dump(1, 2, 2);
   for (int head = 0; head < 2; ++head) {
     dump.write(Side::query, 0, head, without_examples(small_rows(1)));
@@ -246,8 +276,8 @@ TEST(MissingExamples, LeavePlasticityEmptyAndAreNotedOnce) {
   const RunResult run = run_of(config, 2, observed);
   ASSERT_EQ(run.results.size(), 2U);
   for (const HeadResult& result : run.results) EXPECT_TRUE(std::isnan(result.plasticity.overall));
-  ASSERT_EQ(observed.notes.size(), 1U);
-  EXPECT_TRUE(contains(observed.notes[0], "no key pairs can be formed")) << observed.notes[0];
+  ASSERT_EQ(observed.warnings.size(), 1U);
+  EXPECT_TRUE(contains(observed.warnings[0], "no key pairs can be formed")) << observed.warnings[0];
   EXPECT_TRUE(run.model_without_group.overall.empty());
   EXPECT_TRUE(table_text(TableId::metrics, run.results, config).ends_with(",,\n"));
 }
@@ -259,9 +289,9 @@ TEST(MissingExamples, OfQueriesAloneDoNotHinderKeyPairs) {
   const RunResult run = run_of(dump.config(), 1, observed);
   ASSERT_EQ(run.results.size(), 2U);
   EXPECT_FALSE(std::isnan(run.results[0].plasticity.overall));
-  ASSERT_EQ(observed.notes.size(), 1U);
-  EXPECT_FALSE(contains(observed.notes[0], "no key pairs")) << observed.notes[0];
-  EXPECT_TRUE(contains(observed.notes[0], "l00h00q")) << observed.notes[0];
+  ASSERT_EQ(observed.warnings.size(), 1U);
+  EXPECT_FALSE(contains(observed.warnings[0], "no key pairs")) << observed.warnings[0];
+  EXPECT_TRUE(contains(observed.warnings[0], "l00h00q")) << observed.warnings[0];
   // Which documents these queries share with the other head is not known, so neither is the model's error.
   EXPECT_TRUE(run.model_without_group.overall.empty());
 }

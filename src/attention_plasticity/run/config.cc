@@ -83,6 +83,16 @@ void check_explicit_selection(const RunConfig& config, const SettingMap& given) 
   }
 }
 
+// A table without a path of its own goes beside `output_csv`, as run.json does.
+void gather_outputs(RunConfig& config, const SettingMap& given) {
+  const std::filesystem::path metrics = config.tables[TableId::metrics];
+  for (const ResultTable& table : result_tables()) {
+    std::string& file = config.tables[table.id];
+    if (file.empty() || find_setting(given, table.field) != nullptr) continue;
+    file = (metrics.parent_path() / file).string();
+  }
+}
+
 void move_outputs(RunConfig& config) {
   if (!config.output_dir) return;
   const std::filesystem::path folder = *config.output_dir;
@@ -140,8 +150,10 @@ RunConfig resolve_config(std::span<const Setting> settings) {
   if (config.compat == Compat::python) apply_python_compat(config, given);
   check_head_groups(config, given);
   check_explicit_selection(config, given);
+  gather_outputs(config, given);
   move_outputs(config);
   check_outputs_differ(config, given);
+  for (const auto& [field, setting] : given) config.places.emplace(field, setting.place());
   return config;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +42,10 @@ struct RunConfig : RunOptions {
   // The outputs, with `output_dir` applied
   std::optional<std::string> output_dir;
   TablePaths tables;
+  bool overwrite = false;  ///< true: replace the results of another dump or model
+
+  /// Where each field that was set stands, for messages: "configs/x.yaml:12: num_q_heads", or the flag as typed.
+  std::map<std::string, std::string, std::less<>> places;
 };
 
 /// The run that the settings describe. The last of several settings of a field counts: put those of the YAML file

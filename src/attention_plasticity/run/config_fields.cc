@@ -34,7 +34,7 @@ std::string below_output_dir(const std::string& file, const std::optional<std::s
 // The path of a table.
 TypedField<RunConfig> output_field(const ResultTable& table) {
   std::string help(table.meaning);
-  if (table.id == TableId::metrics) help += "; run.json goes beside it";
+  if (table.id == TableId::metrics) help += "; run.json and tables without a path of their own go beside it";
   if (!table.in_python_compat) help += "; not with compat python";
   const auto path = [id = table.id](auto& config) -> auto& { return config.tables[id]; };
   TypedField<RunConfig> field(std::string(table.field), output_file(), path, help + ".");
@@ -134,6 +134,8 @@ FieldTable<RunConfig> output_fields() {
   FieldTable<RunConfig> fields{
       {"output_dir", values::text(), &Config::output_dir, "Folder for the outputs that have relative paths.", "none"}};
   for (const ResultTable& table : result_tables()) fields.push_back(output_field(table));
+  fields.push_back({"overwrite", values::boolean(), &Config::overwrite,
+                    "Replace results of another dump or model in the folder of the outputs."});
   return fields;
 }
 
@@ -151,9 +153,14 @@ FieldTable<RunConfig> machine_fields() {
 const FieldTable<RunConfig>& config_table() {
   static const FieldTable<RunConfig> table = [] {
     FieldTable<RunConfig> all;
-    for (const FieldTable<RunConfig>& part :
-         {dump_fields(), analysis_fields(), rotation_fields(), output_fields(), machine_fields()}) {
-      all.insert(all.end(), part.begin(), part.end());
+    for (auto& [group, fields] :
+         {std::pair("The dump", dump_fields()), std::pair("The analysis", analysis_fields()),
+          std::pair("The rotation", rotation_fields()), std::pair("The outputs", output_fields()),
+          std::pair("The machine", machine_fields())}) {
+      for (TypedField<RunConfig> field : fields) {
+        field.group = group;
+        all.push_back(std::move(field));
+      }
     }
     return all;
   }();

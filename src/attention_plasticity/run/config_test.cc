@@ -348,6 +348,18 @@ TEST(Outputs, MoveBelowTheOutputFolderWhereRelative) {
   EXPECT_EQ(resolved("output_dir: out/\n").tables[TableId::metrics], "out/head_metrics.csv");
 }
 
+TEST(Outputs, WithoutAPathOfTheirOwnStandBesideTheMetrics) {
+  const RunConfig config = resolved("output_csv: results/a/m.csv\nbucket_csv: results/b.csv\ntime_csv: null\n");
+  EXPECT_EQ(config.tables[TableId::metrics], "results/a/m.csv");
+  EXPECT_EQ(config.tables[TableId::buckets], "results/b.csv");
+  EXPECT_EQ(config.tables[TableId::components], "results/a/head_component_weights.csv");
+  EXPECT_EQ(config.tables[TableId::time], "results/a/head_time_plasticity.csv");
+  EXPECT_EQ(run_json_path(config), "results/a/run.json");
+  const RunConfig moved = resolved("output_dir: out\noutput_csv: a/m.csv\n");
+  EXPECT_EQ(moved.tables[TableId::groups], "out/a/head_groups.csv");
+  EXPECT_EQ(resolved("output_dir: out\noutput_csv: /tmp/m.csv\n").tables[TableId::groups], "/tmp/head_groups.csv");
+}
+
 TEST(Outputs, RefuseToShareAPath) {
   EXPECT_EQ(refusal("output_dir: out\noutput_csv: a.csv\nbucket_csv: ./sub/../a.csv\n"),
             "x.yaml:3: bucket_csv: out/./sub/../a.csv is the path of output_csv (x.yaml:2) too; every output needs its "

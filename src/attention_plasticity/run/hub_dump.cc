@@ -49,10 +49,7 @@ HubDump::HubDump(const RunConfig& config, const HubSettings& settings, const std
   snapshot_.note_revision();
   fetch_descriptions(config, stop);
   if (snapshot_.is_from_cache()) {
-    notes_.push_back(
-        fmt::format("the heads in {} are taken as the whole dump: pass `num_q_heads` and `num_k_heads` if only some "
-                    "of them were downloaded and there is no config.json",
-                    snapshot_.folder().string()));
+    notes_.push_back(fmt::format("the heads in {} are taken as the whole dump", snapshot_.folder().string()));
   }
 }
 
@@ -88,7 +85,8 @@ void HubDump::fetch_descriptions(const RunConfig& config, const std::stop_token&
 }
 
 FoundDump HubDump::source() const {
-  return {snapshot_.folder(), layout_, HubOrigin{snapshot_.repo(), snapshot_.revision(), snapshot_.commit()}};
+  return {snapshot_.folder(), layout_, HubOrigin{snapshot_.repo(), snapshot_.revision(), snapshot_.commit()},
+          snapshot_.is_from_cache()};
 }
 
 std::vector<std::string> HubDump::files_of(const HeadTask& task) const {

@@ -88,6 +88,7 @@ DumpInspection inspect_dump(const std::filesystem::path& root, const std::string
   DumpInspection dump;
   dump.layout = find_heads(root, model_dir);
   if (dump.layout.note) dump.notes.push_back(*dump.layout.note);
+  for (const std::string& warning : dump.layout.warnings) dump.notes.push_back("warning: " + warning);
   dump.capture = read_capture_metadata(dump.layout.folder, dump.notes);
   dump.model = find_model_shape(root, dump.layout.folder, dump.notes);
   for (const HeadKey& head : dump.layout.queries) dump.files.push_back(inspect_file(dump.layout, Side::query, head));

@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <exception>
 #include <limits>
+#include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "attention_plasticity/dump/capture_metadata.h"
@@ -24,22 +27,65 @@ int one_more_than_largest(const std::set<HeadKey>& heads, int HeadKey::* member)
   return std::min(largest, std::numeric_limits<int>::max() - 1) + 1;
 }
 
+// A size of the model: its field of the configuration, its key in config.json, and one of what it counts.
+struct ModelSize {
+  std::string_view field;
+  std::string_view key;
+  std::string_view what;
+};
+constexpr ModelSize layers_size{"num_layers", "num_hidden_layers", "layer"};
+constexpr ModelSize q_heads_size{"num_q_heads", "num_attention_heads", "query head"};
+constexpr ModelSize k_heads_size{"num_k_heads", "num_key_value_heads", "key head"};
+
+// The value of a size, and who says so.
+struct KnownSize {
+  int value = 0;
+  std::string source;
+};
+
+KnownSize known_size(const ModelSize& size, const RunConfig& config, std::optional<int> given,
+                     const std::optional<StatedNumber>& stated, int discovered) {
+  const auto set = config.places.find(size.field);
+  const std::string place = set == config.places.end() ? fmt::format("`{}`", size.field) : set->second;
+  if (given && stated && *given != stated->value) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} contradicts {} {} in {}; leave `{}` out, or correct the one that is wrong", place,
+                            *given, size.key, stated->value, stated->file, size.field));
+  }
+  if (stated) return {stated->value, fmt::format("{} says {} {}", stated->file, size.key, stated->value)};
+  if (given) return {*given, fmt::format("{} says {}", place, *given)};
+  return {discovered, fmt::format("{} is the most that this program takes", discovered)};
+}
+
+void check_captured(const DumpLayout& layout, Side side, int HeadKey::* member, const ModelSize& size,
+                    const KnownSize& known) {
+  const std::set<HeadKey>& heads = side == Side::query ? layout.queries : layout.keys;
+  const auto is_outside = [&](const HeadKey& head) { return head.*member >= known.value; };
+  const auto first = std::ranges::find_if(heads, is_outside);
+  if (first == heads.end()) return;
+  const auto count = std::ranges::count_if(heads, is_outside);
+  throw Error(ErrorKind::usage,
+              fmt::format("{} {} lies outside the model, since {}{}", size.what, (*first).*member, known.source,
+                          count == 1 ? "" : fmt::format("; {} captured heads do so in all", count)),
+              layout.file(side, *first).parent_path().string());
+}
+
 ModelGrid model_grid(const RunConfig& config, const ModelShape& model, const DumpLayout& layout) {
-  const auto first_known = [](std::optional<int> given, std::optional<int> of_model, int discovered) {
-    return given ? *given : of_model.value_or(discovered);
-  };
   const int found_layers = std::max(one_more_than_largest(layout.queries, &HeadKey::layer),
                                     one_more_than_largest(layout.keys, &HeadKey::layer));
-  ModelGrid grid;
-  grid.num_layers = first_known(config.num_layers, model.num_layers, found_layers);
-  grid.num_q_heads =
-      first_known(config.num_q_heads, model.num_q_heads, one_more_than_largest(layout.queries, &HeadKey::head));
-  grid.num_k_heads =
-      first_known(config.num_k_heads, model.num_k_heads, one_more_than_largest(layout.keys, &HeadKey::head));
-  if (grid.num_q_heads == 0)
+  const KnownSize layers = known_size(layers_size, config, config.num_layers, model.num_layers, found_layers);
+  const KnownSize q_heads = known_size(q_heads_size, config, config.num_q_heads, model.num_q_heads,
+                                       one_more_than_largest(layout.queries, &HeadKey::head));
+  const KnownSize k_heads = known_size(k_heads_size, config, config.num_k_heads, model.num_k_heads,
+                                       one_more_than_largest(layout.keys, &HeadKey::head));
+  if (layout.queries.empty())
     throw Error(ErrorKind::input, "the dump holds keys but no queries", layout.folder.string());
-  if (grid.num_k_heads == 0)
-    throw Error(ErrorKind::input, "the dump holds queries but no keys", layout.folder.string());
+  if (layout.keys.empty()) throw Error(ErrorKind::input, "the dump holds queries but no keys", layout.folder.string());
+  check_captured(layout, Side::query, &HeadKey::layer, layers_size, layers);
+  check_captured(layout, Side::key, &HeadKey::layer, layers_size, layers);
+  check_captured(layout, Side::query, &HeadKey::head, q_heads_size, q_heads);
+  check_captured(layout, Side::key, &HeadKey::head, k_heads_size, k_heads);
+  const ModelGrid grid{layers.value, q_heads.value, k_heads.value};
   if (grid.num_q_heads % grid.num_k_heads != 0) {
     throw Error(
         ErrorKind::usage,
@@ -58,10 +104,6 @@ bool is_selected(const Selection& selection, int number) {
 
 std::size_t selected_of(const Selection& selection, int all) {
   return selection ? selection->size() : static_cast<std::size_t>(all);
-}
-
-bool is_in_grid(const ModelGrid& grid, const HeadKey& query) {
-  return query.layer < grid.num_layers && query.head < grid.num_q_heads;
 }
 
 // Empty for a file that cannot be read, which is reported when the head is read.
@@ -86,7 +128,6 @@ std::uint64_t estimated_bytes(const HeadFooter& footer, Side side, const RunConf
 
 void add_tasks(PreparedRun& prepared, const RunConfig& config) {
   for (const HeadKey& query : prepared.layout.queries) {
-    if (!is_in_grid(prepared.grid, query)) continue;
     if (!is_selected(config.layers, query.layer) || !is_selected(config.q_heads, query.head)) continue;
     HeadTask task;
     task.head = {query.layer, query.head, prepared.grid.k_head(query.head)};
@@ -100,15 +141,29 @@ void add_tasks(PreparedRun& prepared, const RunConfig& config) {
       prepared.tasks.size();
 }
 
-void note_heads_outside(PreparedRun& prepared) {
-  const auto outside = std::ranges::count_if(prepared.layout.queries,
-                                             [&](const HeadKey& query) { return !is_in_grid(prepared.grid, query); });
-  if (outside == 0) return;
-  prepared.notes.push_back(
-      fmt::format("{} captured query {} outside the {} layers x {} query heads of the model and {} "
-                  "ignored",
-                  outside, outside == 1 ? "head lies" : "heads lie", prepared.grid.num_layers,
-                  prepared.grid.num_q_heads, outside == 1 ? "is" : "are"));
+// One message for one cause: without it, every head would fail by itself.
+void check_keys_captured(const PreparedRun& prepared) {
+  const auto has_keys = [&](const HeadTask& task) {
+    return prepared.layout.keys.contains({task.head.layer, task.head.k_head});
+  };
+  if (std::ranges::any_of(prepared.tasks, has_keys)) return;
+  throw Error(ErrorKind::input, "none of the key heads that the selected query heads read was captured",
+              prepared.layout.folder.string());
+}
+
+// Where nothing states the sizes of the model, a dump that holds a part of its heads may look smaller than the model
+// is, and query heads may be given the wrong keys.
+void warn_of_assumed_sizes(PreparedRun& prepared, bool is_from_cache) {
+  const auto all = [&](int heads) {
+    return static_cast<std::size_t>(prepared.grid.num_layers) * static_cast<std::size_t>(heads);
+  };
+  const bool has_gaps = prepared.layout.queries.size() < all(prepared.grid.num_q_heads) ||
+                        prepared.layout.keys.size() < all(prepared.grid.num_k_heads);
+  if (!has_gaps && !is_from_cache) return;
+  prepared.warnings.push_back(fmt::format(
+      "{} query heads and {} key heads of a layer are assumed, one more than the largest number found; pass "
+      "the model's `num_q_heads` and `num_k_heads` if this dump holds only some of its heads",
+      prepared.grid.num_q_heads, prepared.grid.num_k_heads));
 }
 
 void note_large_heads(PreparedRun& prepared, const RunConfig& config) {
@@ -150,14 +205,24 @@ void add_rotation(PreparedRun& prepared, const RunConfig& config, const fs::path
   (inferred.may_be_wrong ? prepared.warnings : prepared.notes).push_back(std::move(inferred.line));
 }
 
-// A rotation that does not fit is wrong for all heads, so it is refused before any of them is read.
+// A rotation that does not fit is refused before any head is read. Where it fits heads of another width, the head has
+// the wrong width, which is an error of that head.
 void check_rotation(const PreparedRun& prepared) {
   if (!prepared.rotation) return;
+  std::map<std::size_t, std::exception_ptr> misfits;  // the first of each width
+  std::set<std::size_t> fits;                         // widths
   std::set<std::pair<int, std::size_t>> seen;
   for (const HeadTask& task : prepared.tasks) {
-    if (task.width > 0 && seen.emplace(task.head.layer, task.width).second) {
+    if (task.width == 0 || !seen.emplace(task.head.layer, task.width).second) continue;
+    try {
       prepared.rotation->layer(task.head.layer, task.width);
+      fits.insert(task.width);
+    } catch (const Error&) {
+      misfits.emplace(task.width, std::current_exception());
     }
+  }
+  for (const auto& [width, misfit] : misfits) {
+    if (fits.empty() || fits.contains(width)) std::rethrow_exception(misfit);
   }
 }
 
@@ -186,15 +251,19 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {
   prepared.layout = source.layout;
   prepared.hub = source.hub;
   if (prepared.layout.note) prepared.notes.push_back(*prepared.layout.note);
+  for (const std::string& warning : prepared.layout.warnings) prepared.warnings.push_back(warning);
 
   CaptureMetadata metadata = read_capture_metadata(prepared.layout.folder, prepared.notes);
-  prepared.grid = model_grid(config, find_model_shape(root, prepared.layout.folder, prepared.notes), prepared.layout);
+  ModelShape shape = find_model_shape(root, prepared.layout.folder, prepared.warnings);
+  prepared.grid = model_grid(config, shape, prepared.layout);
+  const bool sizes_are_known = (config.num_q_heads || shape.num_q_heads) && (config.num_k_heads || shape.num_k_heads);
+  if (!sizes_are_known) warn_of_assumed_sizes(prepared, source.is_from_cache);
+  prepared.model_width = std::move(shape.width);
   check_selection(config, prepared.grid.num_layers, prepared.grid.num_q_heads);
   prepared.model_name = model_name(metadata, prepared.layout, source);
   prepared.sampling_strategy = std::move(metadata.sampling_strategy);
   prepared.sampling_bucket_size = metadata.bucket_size;
 
-  note_heads_outside(prepared);
   add_tasks(prepared, config);
   if (prepared.tasks.empty()) {
     throw Error(ErrorKind::input,
@@ -202,6 +271,7 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {
                 "lists those that were",
                 prepared.layout.folder.string());
   }
+  check_keys_captured(prepared);
   note_large_heads(prepared, config);
   add_rotation(prepared, config, root);
   check_rotation(prepared);
@@ -213,7 +283,7 @@ PreparedRun prepare_run(const RunConfig& config) {
     throw Error(ErrorKind::usage, "a dump on disk is given as `dataset_local_root: FOLDER`");
   }
   const fs::path root = *config.dataset_local_root;
-  return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt});
+  return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt, false});
 }
 
 }  // namespace attention_plasticity

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/head_result.h"
 #include "attention_plasticity/run/config.h"
@@ -47,6 +48,7 @@ struct FoundDump {
   std::filesystem::path root;
   DumpLayout layout;
   std::optional<HubOrigin> hub;  ///< none: the dump is on this machine
+  bool is_from_cache = false;    ///< of a dump on the Hub, only what was downloaded before is known
 };
 
 /// A run that is ready to start: the heads to analyse, and what is known of the model before any column is decoded.
@@ -54,6 +56,7 @@ struct PreparedRun {
   DumpLayout layout;
   std::optional<HubOrigin> hub;
   ModelGrid grid;
+  std::optional<StatedNumber> model_width;  ///< components of a query or key, where a config.json states it
   std::string model_name;
   std::optional<std::string> sampling_strategy;  ///< how positions were sampled: uniform, log or all
   std::optional<double> sampling_bucket_size;
@@ -68,8 +71,9 @@ struct PreparedRun {
   std::vector<std::string> warnings;  ///< the same for what may make results wrong; never hidden
 };
 
-/// Finds out which heads of a dump to analyse. Throws Error(usage) for sizes that do not fit each other or the
-/// selection, and Error(input) when there is no dump or it has none of the selected heads.
+/// Finds out which heads of a dump to analyse. Throws Error(usage) for sizes that do not fit each other, the dump's
+/// config.json, the heads that were captured or the selection. Throws Error(input) when there is no dump, or when it
+/// has none of the selected heads or none of their keys.
 PreparedRun prepare_run(const RunConfig& config, const FoundDump& source);
 
 /// The same for the dump on disk that the configuration names.

@@ -35,6 +35,7 @@ TEST(PrepareRun, DiscoversTheModelFromTheHeads) {
   EXPECT_EQ(prepared.tasks[6].key_file, dump.file(Side::key, 1, 1));
   EXPECT_EQ(prepared.skipped, 0U);
   EXPECT_EQ(prepared.notes, std::vector<std::string>{});
+  EXPECT_EQ(prepared.warnings, std::vector<std::string>{});
 }
 
 TEST(PrepareRun, CountsALayerThatHasOnlyKeys) {
@@ -65,13 +66,25 @@ TEST(PrepareRun, LooksForTheConfigJsonInTheRootTooWhereHeadsLieBelow) {
   expect_grid(prepare_run(config), 3, 8, 2);
 }
 
-TEST(PrepareRun, PrefersTheConfigurationToTheConfigJson) {
+TEST(PrepareRun, RefusesSizesThatContradictTheConfigJson) {
   const SmallDump dump(2, 4, 2);
-  write_text(dump.root() / "config.json",
-             R"({"num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 4})");
-  expect_grid(prepare_run(dump.config({{"--num_layers", "5"}})), 5, 8, 4);
-  expect_grid(prepare_run(dump.config({{"--num_q_heads", "12"}})), 3, 12, 4);
-  expect_grid(prepare_run(dump.config({{"--num_k_heads", "1"}})), 3, 8, 1);
+  const std::string model = (dump.root() / "config.json").string();
+  write_text(model, R"({"num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 4})");
+  const auto expect_refusal = [&](const char* field, const char* given, const std::string& stated) {
+    const std::string flag = std::string("--") + field;
+    const Refusal refused = refusal(dump.config({{flag, given}}));
+    EXPECT_EQ(refused.kind, ErrorKind::usage);
+    EXPECT_EQ(refused.message, flag + ": " + given + " contradicts " + stated + " in " + model + "; leave `" + field +
+                                   "` out, or correct the one that is wrong");
+  };
+  expect_refusal("num_layers", "5", "num_hidden_layers 3");
+  expect_refusal("num_q_heads", "12", "num_attention_heads 8");
+  expect_refusal("num_k_heads", "1", "num_key_value_heads 4");
+  expect_grid(prepare_run(dump.config({{"--num_layers", "3"}, {"--num_q_heads", "8"}, {"--num_k_heads", "4"}})), 3, 8,
+              4);
+  RunConfig config = dump.config();
+  config.num_layers = 5;
+  EXPECT_TRUE(refusal(config).message.starts_with("`num_layers`: 5 contradicts")) << refusal(config).message;
 }
 
 TEST(PrepareRun, SkipsAndCountsHeadsThatWereNotCaptured) {
@@ -83,6 +96,11 @@ TEST(PrepareRun, SkipsAndCountsHeadsThatWereNotCaptured) {
             (std::vector<HeadId>{{0, 0, 0}, {0, 2, 1}, {0, 3, 1}, {1, 0, 0}, {1, 1, 0}, {1, 2, 1}}));
   EXPECT_EQ(prepared.skipped, 2U);
   EXPECT_EQ(prepared.notes, std::vector<std::string>{});
+  ASSERT_EQ(prepared.warnings.size(), 1U);
+  EXPECT_TRUE(prepared.warnings[0].starts_with("4 query heads and 2 key heads of a layer are assumed"));
+  EXPECT_TRUE(prepare_run(dump.config({{"--num_q_heads", "4"}, {"--num_k_heads", "2"}})).warnings.empty());
+  write_text(dump.root() / "config.json", R"({"num_attention_heads": 4, "num_key_value_heads": 2})");
+  EXPECT_TRUE(prepare_run(dump.config()).warnings.empty());
 }
 
 TEST(PrepareRun, KeepsToTheSelectionAndCountsOnlyItsGaps) {
@@ -101,18 +119,38 @@ TEST(PrepareRun, KeepsTheTaskOfAHeadWhoseKeysAreMissing) {
   EXPECT_EQ(prepare_run(dump.config()).tasks.size(), 4U);
 }
 
-TEST(PrepareRun, IgnoresHeadsOutsideTheGridWithANote) {
+TEST(PrepareRun, RefusesOneMessageForAllWhenNoKeysWereCaptured) {
   const SmallDump dump(2, 4, 2);
-  const PreparedRun one =
-      prepare_run(dump.config({{"--num_q_heads", "2"}, {"--num_k_heads", "2"}, {"--num_layers", "2"}}));
-  EXPECT_EQ(one.tasks.size(), 4U);
-  EXPECT_EQ(one.notes,
-            std::vector<std::string>{"4 captured query heads lie outside the 2 layers x 2 query heads of the "
-                                     "model and are ignored"});
+  write_text(dump.root() / "config.json", R"({"num_attention_heads": 4, "num_key_value_heads": 2})");
+  dump.remove(Side::key, 0, 0);
+  dump.remove(Side::key, 0, 1);
+  const Refusal some = refusal(dump.config({{"--layers", "0"}}));
+  EXPECT_EQ(some.kind, ErrorKind::input);
+  EXPECT_EQ(some.message, "none of the key heads that the selected query heads read was captured");
+  EXPECT_EQ(prepare_run(dump.config()).tasks.size(), 8U);
+  dump.remove(Side::key, 1, 0);
+  dump.remove(Side::key, 1, 1);
+  EXPECT_EQ(refusal(dump.config()).message, "the dump holds queries but no keys");
+}
+
+TEST(PrepareRun, RefusesHeadsOutsideTheModel) {
+  const SmallDump dump(2, 4, 2);
+  const Refusal queries = refusal(dump.config({{"--num_q_heads", "2"}}));
+  EXPECT_EQ(queries.kind, ErrorKind::usage);
+  EXPECT_EQ(queries.message,
+            "query head 2 lies outside the model, since --num_q_heads says 2; 4 captured heads do so in all");
+  EXPECT_EQ(queries.file, dump.file(Side::query, 0, 2).parent_path().string());
+  const Refusal keys = refusal(dump.config({{"--num_k_heads", "1"}, {"--layers", "0"}}));
+  EXPECT_TRUE(keys.message.starts_with("key head 1 lies outside the model, since --num_k_heads says 1"))
+      << keys.message;
+  EXPECT_EQ(keys.file, dump.file(Side::key, 0, 1).parent_path().string());
+  const std::string model = (dump.root() / "config.json").string();
+  write_text(model, R"({"num_hidden_layers": 2, "num_attention_heads": 4})");
+  EXPECT_EQ(prepare_run(dump.config()).tasks.size(), 8U);
   dump.write(Side::query, 7, 0, small_rows(1));
-  EXPECT_EQ(prepare_run(dump.config({{"--num_layers", "2"}})).notes,
-            std::vector<std::string>{
-                "1 captured query head lies outside the 2 layers x 4 query heads of the model and is ignored"});
+  const Refusal layers = refusal(dump.config());
+  EXPECT_EQ(layers.message, "layer 7 lies outside the model, since " + model + " says num_hidden_layers 2");
+  EXPECT_EQ(layers.file, dump.file(Side::query, 7, 0).parent_path().string());
 }
 
 TEST(PrepareRun, DoesNotWalkThroughAGridOfAnySize) {
@@ -123,13 +161,12 @@ TEST(PrepareRun, DoesNotWalkThroughAGridOfAnySize) {
   EXPECT_EQ(prepared.skipped, std::size_t{2147483647} * 2147483647 - 2);
 }
 
-TEST(PrepareRun, LeavesTheLargestIndexThatAFolderCanNameOutsideTheGrid) {
+TEST(PrepareRun, RefusesTheLargestIndexThatAFolderCanName) {
   const SmallDump dump(1, 2, 1);
   dump.write(Side::query, 2147483647, 0, small_rows(1));
-  const PreparedRun prepared = prepare_run(dump.config());
-  EXPECT_EQ(prepared.grid.num_layers, 2147483647);
-  EXPECT_EQ(prepared.tasks.size(), 2U);
-  EXPECT_EQ(prepared.notes.size(), 1U);
+  const Refusal refused = refusal(dump.config());
+  EXPECT_EQ(refused.kind, ErrorKind::usage);
+  EXPECT_TRUE(refused.message.ends_with("since 2147483647 is the most that this program takes")) << refused.message;
 }
 
 TEST(PrepareRun, RefusesQueryHeadsThatCannotBeDivided) {
@@ -211,7 +248,8 @@ TEST(PrepareRun, NotesMetadataThatCannotBeRead) {
   write_text(dump.root() / "_saver_state.json", "not json");
   write_text(dump.root() / "config.json", "[]");
   const PreparedRun prepared = prepare_run(dump.config());
-  EXPECT_EQ(prepared.notes.size(), 2U);
+  EXPECT_EQ(prepared.notes.size(), 1U);
+  EXPECT_EQ(prepared.warnings.size(), 1U);  // without the sizes of the model, heads may be given the wrong keys
   EXPECT_EQ(prepared.sampling_strategy, std::nullopt);
   EXPECT_EQ(prepared.sampling_bucket_size, std::nullopt);
 }

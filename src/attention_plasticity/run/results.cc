@@ -1,9 +1,17 @@
 #include "attention_plasticity/run/results.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/digest/digest.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/results/output_files.h"
+#include "attention_plasticity/results/run_record.h"
 #include "attention_plasticity/results/schema.h"
 #include "attention_plasticity/run/result_tables.h"
 
@@ -12,9 +20,79 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void remove_partial(const std::string& path) {
+void remove_file(const fs::path& path) {
   std::error_code ignored;
-  fs::remove(partial_name(path), ignored);
+  fs::remove(path, ignored);
+}
+
+// Says why every head of a run failed. The run.json of earlier results stays.
+std::string failed_json_path(const RunConfig& config) {
+  return fs::path(run_json_path(config)).replace_filename("run.failed.json").string();
+}
+
+bool is_same_folder(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  std::error_code unknown;
+  const fs::path first = fs::weakly_canonical(a, unknown);
+  return !unknown && first == fs::weakly_canonical(b, unknown) && !unknown;
+}
+
+RunInput input_of(const PreparedRun& prepared, const RunConfig& config) {
+  RunInput input;
+  if (prepared.hub) {
+    input.repo = prepared.hub->repo;
+    input.revision = prepared.hub->revision;
+  } else {
+    input.root = config.dataset_local_root;
+  }
+  return input;
+}
+
+bool is_same_input(const RunInput& a, const RunInput& b) {
+  if (a.repo || b.repo) return a.repo == b.repo && a.revision == b.revision;
+  return a.root && b.root && is_same_folder(*a.root, *b.root);
+}
+
+std::string described(const RunInput& input, const std::string& model) {
+  std::string from = "an unknown input";
+  if (input.root) from = shown_text(*input.root);
+  if (input.repo) from = fmt::format("{} at {}", shown_text(*input.repo), shown_text(input.revision.value_or("?")));
+  return fmt::format("{} from {}", shown_text(model), from);
+}
+
+// What stands where this run will write its run.json; none when there is nothing.
+std::optional<RunRecord> earlier_run(const RunConfig& config) {
+  const std::string file = run_json_path(config);
+  std::error_code unknown;
+  if (!fs::is_regular_file(file, unknown)) return std::nullopt;
+  return parse_run_record(read_text_file(file), file);
+}
+
+bool is_usual_name(const std::string& file) {
+  return std::ranges::any_of(result_tables(), [&](const ResultTable& table) { return table.file == file; });
+}
+
+// Tables of the earlier run in the folder of run.json that this run does not write. A table that was changed since is
+// not one of them, and stays; without digests only the usual names are taken for its tables.
+std::vector<fs::path> left_behind(const RunConfig& config, const std::vector<std::string>& written) {
+  std::vector<fs::path> files;
+  std::optional<RunRecord> earlier;
+  try {
+    earlier = earlier_run(config);
+  } catch (const Error&) {
+    return files;  // names no tables that could be known to be its own
+  }
+  if (!earlier) return files;
+  const fs::path folder = fs::path(run_json_path(config)).parent_path();
+  for (const RecordedTable& table : earlier->tables) {
+    const fs::path file = folder / table.name;
+    const bool stays = std::ranges::any_of(
+        written, [&](const std::string& path) { return fs::path(path).lexically_normal() == file.lexically_normal(); });
+    std::error_code unknown;
+    if (stays || !fs::is_regular_file(file, unknown)) continue;
+    if (table.sha256 ? *table.sha256 == file_sha256(file) : is_usual_name(table.name)) files.push_back(file);
+  }
+  return files;
 }
 
 }  // namespace
@@ -30,7 +108,29 @@ std::vector<std::string> result_paths(const PreparedRun& prepared, const RunConf
   return paths;
 }
 
+void check_earlier_results(const PreparedRun& prepared, const RunConfig& config) {
+  if (config.overwrite) return;
+  const std::string file = run_json_path(config);
+  constexpr std::string_view advice = "pass `overwrite` to replace them, or another `output_dir`";
+  std::optional<RunRecord> earlier;
+  try {
+    earlier = earlier_run(config);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::usage, fmt::format("it is not known whose results these are: {}; {}", error.what(), advice),
+                file);
+  }
+  if (!earlier) return;
+  const RunInput input = input_of(prepared, config);
+  const std::string model = earlier->model.value_or("an unknown model");
+  if (is_same_input(earlier->input, input) && model == prepared.model_name) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("these are the results of {}, and this run is of {}; {}", described(earlier->input, model),
+                          described(input, prepared.model_name), advice),
+              file);
+}
+
 void check_outputs(const PreparedRun& prepared, const RunConfig& config) {
+  check_earlier_results(prepared, config);
   for (const std::string& path : result_paths(prepared, config)) check_writable(path);
 }
 
@@ -38,22 +138,35 @@ std::vector<std::string> write_results(const PreparedRun& prepared, const RunCon
                                        const RunResources& resources) {
   const auto name = [&](const std::string& path) { return run.interrupted ? partial_name(path).string() : path; };
   OutputFiles output;
-  std::vector<std::string> files;
+  std::vector<WrittenFile> files;
   if (!run.results.empty()) {
     const RunParts parts = run_parts(run.results, config);
     for (const ResultTable& table : result_tables()) {
       if (!is_written(table, parts)) continue;
-      files.push_back(name(config.tables[table.id]));
-      output.stage(files.back(), table_text(table.id, run.results, parts, run.without_group));
+      const std::string text = table_text(table.id, run.results, parts, run.without_group);
+      files.push_back({name(config.tables[table.id]), sha256(text)});
+      output.stage(files.back().path, text);
     }
   }
-  files.push_back(name(run_json_path(config)));
-  output.stage(files.back(), run_json(prepared, config, run, files, resources));
+  const bool failed = run.results.empty() && !run.interrupted;
+  files.push_back({failed ? failed_json_path(config) : name(run_json_path(config))});
+  output.stage(files.back().path, run_json(prepared, config, run, files, resources));
+
+  std::vector<std::string> paths;
+  paths.reserve(files.size());
+  for (const WrittenFile& file : files) paths.push_back(file.path);
+  const bool complete = !run.interrupted && !failed;
+  const std::vector<fs::path> old = complete ? left_behind(config, paths) : std::vector<fs::path>{};
   output.commit();
-  if (!run.interrupted && !run.results.empty()) {
-    for (const std::string& path : result_paths(prepared, config)) remove_partial(path);
+  if (complete) {
+    for (const fs::path& file : old) remove_file(file);
+    for (const ResultTable& table : result_tables()) {
+      if (!config.tables[table.id].empty()) remove_file(partial_name(config.tables[table.id]));
+    }
+    remove_file(partial_name(run_json_path(config)));
+    remove_file(failed_json_path(config));
   }
-  return files;
+  return paths;
 }
 
 }  // namespace attention_plasticity

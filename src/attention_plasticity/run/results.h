@@ -11,12 +11,17 @@ namespace attention_plasticity {
 /// Where a run's tables and run.json go.
 std::vector<std::string> result_paths(const PreparedRun& prepared, const RunConfig& config);
 
-/// Throws Error(output) when one of a run's files could not be written where the configuration puts it.
+/// Throws Error(usage) when run.json stands where this run would write its own and names another input (root, or repo
+/// and revision) or another model, unless `overwrite` is true.
+void check_earlier_results(const PreparedRun& prepared, const RunConfig& config);
+
+/// The same, and throws Error(output) when one of a run's files could not be written where the configuration puts it.
 void check_outputs(const PreparedRun& prepared, const RunConfig& config);
 
 /// Writes the tables and run.json, all or none, and returns their paths. An interrupted run leaves `*.partial.csv` and
-/// `run.partial.json` instead and does not touch earlier results; a run without any result writes run.json only.
-/// A complete one removes the partial files of an earlier, interrupted one.
+/// `run.partial.json` instead and does not touch earlier results; nor does a run without any result, which leaves
+/// `run.failed.json`. A complete one removes what earlier ones left: partial files, run.failed.json, and the tables
+/// of the run that it replaces.
 std::vector<std::string> write_results(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
                                        const RunResources& resources);
 

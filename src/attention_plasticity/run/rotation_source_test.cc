@@ -77,12 +77,13 @@ TEST(RotationSource, TellsWhatToPassWhenNothingIsKnown) {
   }
 }
 
-TEST(RotationSource, IgnoresAFoundConfigThatIsNoJsonAfterItsNote) {
+TEST(RotationSource, IgnoresAFoundConfigThatIsNoJsonAfterItsWarning) {
   const SmallDump dump(1, 1, 1);
   write_text(dump.root() / "config.json", "{");
   const PreparedRun prepared = prepare_run(dump.config({{"--num_triples", "10"}, {"--vectors", "pre"}}));
   EXPECT_FALSE(prepared.rotation);
-  EXPECT_EQ(prepared.notes.size(), 2U);
+  EXPECT_EQ(prepared.notes.size(), 1U);
+  EXPECT_EQ(prepared.warnings.size(), 1U);
 }
 
 TEST(RotationSource, RefusesAGivenConfigThatCannotBeUsed) {
@@ -180,16 +181,21 @@ TEST_F(ExactRun, LeavesTheSameDocumentsOutOfHeadsWithDifferentExamples) {
   for (const double mean : run.model_without_group.exact) EXPECT_FALSE(std::isnan(mean));
 }
 
-TEST_F(ExactRun, TakesHeadsOfAnyWidthWithSettingsButNotWithAConfigThatNamesIt) {
+TEST_F(ExactRun, TakesHeadsOfAnyWidthUnlessAConfigJsonNamesIt) {
   HeadRows narrow = small_rows(3);
   narrow.width = 2;
   narrow.vectors.resize(2 * narrow.size());
   dump_.write(Side::query, 1, 0, narrow);
   dump_.write(Side::query, 1, 1, narrow);
   dump_.write(Side::key, 1, 0, narrow);
-  const RunResult run = run_of(dump_.config({{"--num_triples", "50"}, {"--rope_theta", "10"}}), 1);
-  EXPECT_EQ(run.results.size(), 4U);
-  EXPECT_EQ(refusal(dump_.config({{"--num_triples", "50"}})).kind, ErrorKind::usage);
+  for (const RunConfig& config :
+       {dump_.config({{"--num_triples", "50"}}), dump_.config({{"--num_triples", "50"}, {"--rope_theta", "10"}})}) {
+    const RunResult run = run_of(config);
+    EXPECT_EQ(run.results.size(), 2U);
+    EXPECT_EQ(run.failures.size(), 2U);
+  }
+  std::filesystem::remove(dump_.root() / "config.json");
+  EXPECT_EQ(run_of(dump_.config({{"--num_triples", "50"}, {"--rope_theta", "10"}})).results.size(), 4U);
 }
 
 }  // namespace

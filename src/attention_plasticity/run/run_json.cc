@@ -8,6 +8,7 @@
 
 #include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/json/json.h"
+#include "attention_plasticity/results/run_record.h"
 #include "attention_plasticity/rotary/rotary_parameters.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/result_tables.h"
@@ -167,11 +168,26 @@ Json groups_json(const RunResult& run) {
   return {{"count", count}, {"examples", run.examples.size()}, {"sha256", sha256(ids)}};
 }
 
+Json files_json(std::span<const WrittenFile> files) {
+  Json json = Json::array();
+  for (const WrittenFile& file : files) json.push_back(file.path);
+  return json;
+}
+
+// With these, readers tell whether a table is of this run.
+Json tables_json(std::span<const WrittenFile> files) {
+  Json json = Json::array();
+  for (const WrittenFile& file : files) {
+    if (file.sha256) json.push_back({{"file", file.path}, {"sha256", *file.sha256}});
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string run_json(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
-                     std::span<const std::string> files, const RunResources& resources) {
-  const Json json{{"schema", 1},
+                     std::span<const WrittenFile> files, const RunResources& resources) {
+  const Json json{{"schema", run_json_schema},
                   {"program", program_json()},
                   {"input", input_json(prepared, config)},
                   {"model", model_json(prepared, run)},
@@ -183,7 +199,8 @@ std::string run_json(const PreparedRun& prepared, const RunConfig& config, const
                   {"heads", heads_json(prepared, run)},
                   {"summary", summary_json(run, run_parts(run.results, config))},
                   {"groups", groups_json(run)},
-                  {"files", files},
+                  {"files", files_json(files)},
+                  {"tables", tables_json(files)},
                   {"resources",
                    {{"workers", resources.workers},
                     {"wall_s", resources.wall_s},

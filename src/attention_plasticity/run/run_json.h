@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -9,8 +10,14 @@
 
 namespace attention_plasticity {
 
-/// run.json: the contract that figures, report and validation read (docs/formats.md). `files` are the paths written.
+/// A file that the run writes.
+struct WrittenFile {
+  std::string path;
+  std::optional<std::string> sha256 = {};  ///< of its bytes; none for run.json itself
+};
+
+/// run.json: the contract that figures, report and validation read (docs/formats.md).
 std::string run_json(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
-                     std::span<const std::string> files, const RunResources& resources);
+                     std::span<const WrittenFile> files, const RunResources& resources);
 
 }  // namespace attention_plasticity

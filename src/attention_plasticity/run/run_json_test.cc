@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<std::string> written() { return {"out/head_metrics.csv", "out/run.json"}; }
+std::vector<WrittenFile> written() { return {{"out/head_metrics.csv", "ab12"}, {"out/run.json"}}; }
 
 struct FinishedRun {
   RunConfig config;
@@ -51,14 +51,14 @@ TEST(RunJson, HoldsTheSectionsOfItsContractInOrder) {
   const auto parsed = nlohmann::ordered_json::parse(text);
   for (const auto& [name, value] : parsed.items()) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{"schema", "program", "input", "model", "rotation", "sampling", "config",
-                                             "heads", "summary", "groups", "files", "resources"}));
+                                             "heads", "summary", "groups", "files", "tables", "resources"}));
   EXPECT_TRUE(text.ends_with("}\n"));
 }
 
 TEST(RunJson, SaysWhichProgramWroteIt) {
   const SmallDump dump(1, 1, 1);
   const json parsed = json_of(run(dump.config()));
-  EXPECT_EQ(parsed["schema"], json(1));
+  EXPECT_EQ(parsed["schema"], json(2));
   const ProgramVersion program = program_version();
   EXPECT_EQ(parsed["program"], (json{{"version", program.version},
                                      {"commit", program.commit},
@@ -68,12 +68,12 @@ TEST(RunJson, SaysWhichProgramWroteIt) {
 
 TEST(RunJson, ListsTheInputFilesWithSizesAndTimes) {
   const SmallDump dump(1, 2, 1);
-  dump.write(Side::query, 5, 0, small_rows(1));  // outside the grid, so no input
+  dump.write(Side::query, 5, 0, small_rows(1));  // not selected, so no input
   std::filesystem::last_write_time(
       dump.file(Side::query, 0, 1),
       std::chrono::file_clock::from_sys(std::chrono::sys_days{std::chrono::year{2024} / 2 / 29} +
                                         std::chrono::hours{13} + std::chrono::milliseconds{5250}));
-  const json input = json_of(run(dump.config({{"--num_layers", "1"}})))["input"];
+  const json input = json_of(run(dump.config({{"--layers", "0"}})))["input"];
   EXPECT_EQ(keys(input), (std::set<std::string>{"kind", "root", "folder", "revision", "commit", "files"}));
   EXPECT_EQ(input["kind"], "local");
   EXPECT_EQ(input["root"], dump.root().string());
@@ -220,7 +220,8 @@ TEST(RunJson, HasNullForWhatIsNotKnown) {
 TEST(RunJson, ListsTheFilesWrittenAndTheCost) {
   const SmallDump dump(1, 1, 1);
   const json parsed = json_of(run(dump.config()));
-  EXPECT_EQ(parsed["files"], json(written()));
+  EXPECT_EQ(parsed["files"], json({"out/head_metrics.csv", "out/run.json"}));
+  EXPECT_EQ(parsed["tables"], json::array({{{"file", "out/head_metrics.csv"}, {"sha256", "ab12"}}}));
   EXPECT_EQ(parsed["resources"], (json{{"workers", 2}, {"wall_s", 1.5}, {"cpu_s", 2.75}, {"peak_rss_bytes", 1 << 20}}));
   const FinishedRun none = run(dump.config());
   EXPECT_EQ(json::parse(run_json(none.plan, none.config, none.result, {}, {}))["files"], json::array());

@@ -109,4 +109,29 @@ std::string model_line(std::string_view measure, const ModelSummary& model) {
                      low_plasticity, 100 * model.share_above, high_plasticity);
 }
 
+bool has_plasticity(const HeadResult& result) {
+  return !std::isnan(result.plasticity.overall) || (result.exact && !std::isnan(result.exact->overall));
+}
+
+WithoutPlasticity heads_without_plasticity(std::span<const HeadResult> results) {
+  WithoutPlasticity without;
+  bool has_cells = true;
+  bool has_examples = true;
+  for (const HeadResult& result : results) {
+    if (has_plasticity(result)) continue;
+    ++without.heads;
+    has_cells = has_cells && !result.plasticity.cells.empty();
+    has_examples = has_examples && !result.examples.empty();
+  }
+  if (without.heads == 0) return without;
+  if (!has_cells) {
+    without.reason = "no bucket with enough queries comes after a bucket with keys";
+  } else if (!has_examples) {
+    without.reason = "without an example_id column no key pairs can be formed";
+  } else {
+    without.reason = "no example has two keys in one bucket, so no key pairs can be formed";
+  }
+  return without;
+}
+
 }  // namespace attention_plasticity

@@ -40,6 +40,16 @@ inline constexpr double high_plasticity = 0.75;
 ModelSummary summarize_model(std::string_view column, std::span<const HeadResult> results,
                              std::span<const double> without_group);
 
+/// Whether pooled or position-exact plasticity was measured.
+bool has_plasticity(const HeadResult& result);
+
+/// The heads of a run that have no plasticity.
+struct WithoutPlasticity {
+  std::size_t heads = 0;
+  std::string reason;  ///< why, as a part of a sentence; empty when there is no such head
+};
+WithoutPlasticity heads_without_plasticity(std::span<const HeadResult> results);
+
 /// One line that begins with `measure`: the mean, its error, the shares.
 std::string model_line(std::string_view measure, const ModelSummary& model);
 

@@ -38,6 +38,16 @@ std::string Field::type_text() const {
   return {};
 }
 
+std::vector<Field> with_groups(std::vector<Field> fields, std::span<const FieldGroup> groups) {
+  std::string_view group;
+  for (Field& field : fields) {
+    const auto begins = std::ranges::find(groups, field.name, &FieldGroup::first);
+    if (begins != groups.end()) group = begins->name;
+    field.group = group;
+  }
+  return fields;
+}
+
 std::string field_suggestion(std::string_view name, std::string_view prefix, std::span<const Field> fields) {
   std::vector<std::string_view> names(fields.size());
   std::ranges::transform(fields, names.begin(), &Field::name);

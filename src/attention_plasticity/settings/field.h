@@ -33,6 +33,7 @@ struct Field {
   std::string default_text;  ///< the value, or a word for it: "discovered", "all"; empty: not shown
   std::string scope;         ///< what the field applies to: words with blanks between them; empty: everything
   bool null_is_value = false;
+  std::string group = {};  ///< heading above it in the help: "The dump"; empty: none
 
   bool is_boolean() const { return type == ValueType::boolean; }
   bool applies_to(std::string_view word) const;
@@ -116,6 +117,15 @@ template <class Options>
 std::vector<Field> descriptions(const FieldTable<Options>& table) {
   return {table.begin(), table.end()};
 }
+
+/// A group of fields in the help, and the name of its first field.
+struct FieldGroup {
+  std::string_view first;
+  std::string_view name;
+};
+
+/// The fields with their groups: each group goes on until the next one begins.
+std::vector<Field> with_groups(std::vector<Field> fields, std::span<const FieldGroup> groups);
 
 /// None for an unknown name.
 template <class SomeField>

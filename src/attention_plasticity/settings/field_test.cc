@@ -112,6 +112,25 @@ TEST(Resolve, NamesThePlaceOfWhatItRefuses) {
   EXPECT_EQ(refusal([] { resolved({{"rwos", "1", "x.yaml:1"}}); }), "x.yaml:1: rwos: unknown key; did you mean rows?");
 }
 
+TEST(Values, RefuseAHomeFolderThatOnlyAShellExpands) {
+  const auto refusal = [](const ValueKind<std::string>& kind, const std::string& text) -> std::string {
+    try {
+      kind.parse(text);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      return error.what();
+    }
+    return {};
+  };
+  for (const ValueKind<std::string>& kind : {values::text(), values::any_text()}) {
+    for (const std::string text : {"~/dump", "~", "~me/dump", "~/"}) {
+      EXPECT_EQ(refusal(kind, text),
+                text + " begins with ~, which only a shell expands; write the whole path, such as /home/me/dump");
+    }
+    for (const char* text : {"a~/b", "./~/dump", "~a b/c", "~x", "old~"}) EXPECT_EQ(refusal(kind, text), "") << text;
+  }
+}
+
 TEST(FlagSetting, ReadsDashesAndNull) {
   const Setting setting = flag_setting("--max-workers", "4");
   EXPECT_EQ(setting.field, "max_workers");

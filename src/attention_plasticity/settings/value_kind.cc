@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -186,6 +187,19 @@ ValueKind<std::string> texts(bool may_be_empty) {
           printed<std::string>};
 }
 
+// Only a shell expands ~, and not in a YAML file, between quotes or after --flag=. A folder of that name is hardly ever
+// meant.
+void refuse_home_folder(const std::string& text) {
+  if (!text.starts_with('~')) return;
+  const std::size_t end = std::min(text.find('/'), text.size());
+  const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
+  if ((end == text.size() && end > 1) ||
+      !std::all_of(text.begin() + 1, text.begin() + static_cast<long>(end), is_name)) {
+    return;
+  }
+  refuse(text, "begins with ~, which only a shell expands; write the whole path, such as /home/me/dump");
+}
+
 }  // namespace
 
 std::optional<bool> boolean_word(std::string_view text) {
@@ -249,11 +263,13 @@ ValueKind<bool> boolean() {
           printed<bool>};
 }
 
-ValueKind<std::string> text() { return texts(false); }
+ValueKind<std::string> text() { return checked(texts(false), refuse_home_folder); }
 ValueKind<std::string> text_or_empty() { return texts(true); }
 
 ValueKind<std::string> any_text(std::string placeholder) {
-  return {ValueType::text, std::move(placeholder), [](const std::string& text) { return text; }, printed<std::string>};
+  return checked(ValueKind<std::string>{ValueType::text, std::move(placeholder),
+                                        [](const std::string& text) { return text; }, printed<std::string>},
+                 refuse_home_folder);
 }
 
 ValueKind<std::size_t> word(std::vector<std::string_view> words) {

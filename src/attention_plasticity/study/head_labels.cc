@@ -6,6 +6,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "attention_plasticity/base/text.h"
@@ -130,6 +131,48 @@ HeadLabels parse_head_labels(std::string_view text, const std::string& file) {
 
 HeadLabels read_head_labels(const std::filesystem::path& file) {
   return parse_head_labels(read_text_file(file), file.string());
+}
+
+std::string LabelFit::note(const HeadLabels& labels) const {
+  if (only_measured == 0 && only_labelled == 0) return {};
+  return fmt::format("{}: {} labelled, {} in the run, {} in both", labels.file,
+                     counted_text(labels.heads.size(), labels.of_kv_heads ? "KV head" : "head"),
+                     counted_text(joined + only_measured, "query head"), joined);
+}
+
+LabelFit fit_labels(const HeadLabels& labels, std::span<const HeadId> heads, const std::optional<RunDescription>& model,
+                    const std::string& run) {
+  if (model) {
+    const int num_heads = labels.of_kv_heads ? model->num_k_heads : model->num_q_heads;
+    const auto outside = std::ranges::count_if(labels.heads, [&](const LabelledHead& head) {
+      return head.layer >= model->num_layers || head.head >= num_heads;
+    });
+    if (outside > 0) {
+      throw Error(ErrorKind::input,
+                  fmt::format("{} of its {} heads lie outside the {} layers of {} {} heads in {}; are both of the same "
+                              "model?",
+                              outside, labels.heads.size(), model->num_layers, num_heads,
+                              labels.of_kv_heads ? "KV" : "query", run),
+                  labels.file);
+    }
+  }
+  LabelFit fit;
+  std::set<std::size_t> found;
+  for (const HeadId& head : heads) {
+    const std::optional<std::size_t> place = labels.find(head);
+    if (!place) continue;
+    ++fit.joined;
+    found.insert(*place);
+  }
+  if (fit.joined == 0) {
+    throw Error(ErrorKind::input,
+                fmt::format("none of the heads that it labels ({}) is in {}; are both of the same model?",
+                            labels.heads.size(), run),
+                labels.file);
+  }
+  fit.only_measured = heads.size() - fit.joined;
+  fit.only_labelled = labels.heads.size() - found.size();
+  return fit;
 }
 
 }  // namespace attention_plasticity

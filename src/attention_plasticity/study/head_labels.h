@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/run_description.h"
 
 namespace attention_plasticity {
 
@@ -47,5 +49,21 @@ struct HeadLabels {
 /// Throws Error(input), naming the line or key, for other text and for a head that occurs twice.
 HeadLabels parse_head_labels(std::string_view text, const std::string& file);
 HeadLabels read_head_labels(const std::filesystem::path& file);
+
+/// How many heads labels and a run have in common.
+struct LabelFit {
+  std::size_t joined = 0;         ///< query heads of the run that have labels
+  std::size_t only_measured = 0;  ///< query heads of the run without labels
+  std::size_t only_labelled = 0;  ///< labelled heads (query heads or KV heads) that are not in the run
+
+  /// One line with the counts; empty when the labels are those of the heads of the run, all of them and no others.
+  std::string note(const HeadLabels& labels) const;
+};
+
+/// Throws Error(input), with the counts, when the labels are of another model: when one of them is of a head that a
+/// model of this size does not have, or none is of a head of the run. `run` is what messages call the run; without
+/// `model`, its size is not known.
+LabelFit fit_labels(const HeadLabels& labels, std::span<const HeadId> heads, const std::optional<RunDescription>& model,
+                    const std::string& run);
 
 }  // namespace attention_plasticity

@@ -62,23 +62,15 @@ std::vector<std::string> chosen_measures(const HeadMetrics& metrics, const Valid
 // Pairs of rows that belong to the same head: one of the metrics, one of the labels.
 std::vector<std::pair<std::size_t, std::size_t>> join(const HeadMetrics& metrics, const HeadLabels& labels,
                                                       Validation& result) {
+  const LabelFit fit = fit_labels(labels, metrics.heads(), std::nullopt, metrics.file());
+  result.joined = fit.joined;
+  result.only_labelled = fit.only_labelled;
+  result.only_measured = fit.only_measured;
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  std::set<std::size_t> found;
+  pairs.reserve(fit.joined);
   for (std::size_t row = 0; row < metrics.heads().size(); ++row) {
-    const std::optional<std::size_t> place = labels.find(metrics.heads()[row]);
-    if (!place) continue;
-    pairs.emplace_back(row, *place);
-    found.insert(*place);
+    if (const auto place = labels.find(metrics.heads()[row])) pairs.emplace_back(row, *place);
   }
-  if (pairs.empty()) {
-    throw Error(
-        ErrorKind::input,
-        fmt::format("none of its {} heads is in {}; are both of the same model?", labels.heads.size(), metrics.file()),
-        labels.file);
-  }
-  result.joined = pairs.size();
-  result.only_labelled = labels.heads.size() - found.size();
-  result.only_measured = metrics.heads().size() - pairs.size();
   return pairs;
 }
 

@@ -186,7 +186,7 @@ TEST(Validation, RefusesConditionsThatNoHeadMeets) {
 
 TEST(Validation, RefusesWhatCannotBeCompared) {
   EXPECT_EQ(refusal([] { validate(metrics(four_heads), labels("layer,q_head,x\n5,0,1\n"), quick()); }),
-            "input: l.csv: none of its 1 heads is in m.csv; are both of the same model?");
+            "input: l.csv: none of the heads that it labels (1) is in m.csv; are both of the same model?");
   EXPECT_EQ(refusal([] { validate(metrics("layer,q_head,k_head,z\n0,0,0,1\n"), labels(kinds), quick()); }),
             "input: m.csv: has none of the columns ap_overall, ap_exact, logit_fixed, logit_spread; choose others with "
             "`columns`");

@@ -78,6 +78,8 @@ Json head_json(const SynthOptions& options, HeadKey head) {
   json["plasticity"] = estimate_json(truth.plasticity);
   json["plasticity"]["pairs"] = truth.pairs;
   json["choice"] = estimate_json(truth.choice);
+  json["exact"] = estimate_json(truth.exact.plasticity);
+  json["exact"]["triples"] = truth.exact.triples;
   json["by_bucket"] = Json::array();
   for (const CellTruth& cell : truth.cells) {
     json["by_bucket"].push_back({{"q_bucket", cell.query_bucket},
@@ -94,13 +96,18 @@ Json head_json(const SynthOptions& options, HeadKey head) {
 
 }  // namespace
 
-std::string truth_json(const SynthOptions& options) {
+std::string truth_json(const SynthOptions& options,
+                       const std::function<void(std::size_t done, std::size_t total)>& progress) {
   Json json;
   json["schema"] = 1;
   json["options"] = options_json(options);
   json["heads"] = Json::array();
+  const std::size_t total = static_cast<std::size_t>(options.layers) * static_cast<std::size_t>(options.q_heads);
   for (int layer = 0; layer < options.layers; ++layer) {
-    for (int head = 0; head < options.q_heads; ++head) json["heads"].push_back(head_json(options, {layer, head}));
+    for (int head = 0; head < options.q_heads; ++head) {
+      json["heads"].push_back(head_json(options, {layer, head}));
+      if (progress) progress(json["heads"].size(), total);
+    }
   }
   return json.dump(1) + "\n";
 }

@@ -10,7 +10,15 @@ namespace attention_plasticity {
 
 /// The purposes of a head file's random numbers. Each purpose has its own generator, so that an option changes only its
 /// own part of the data: rotation or tails do not change the positions.
-enum class Stream : std::uint32_t { axes = 0, path = 1, places = 2, effects = 3, noise = 4, truth = 5 };
+enum class Stream : std::uint32_t {
+  axes = 0,
+  path = 1,
+  places = 2,
+  effects = 3,
+  noise = 4,
+  truth = 5,
+  exact_truth = 6
+};
 
 /// [seed mod 2^32, seed / 2^32, layer + 2^16 head, 2 stream + side] with side 0 for queries and 1 for keys. NumPy's
 /// `default_rng(words)` is the stream's generator.

@@ -20,6 +20,7 @@
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/synth/axes.h"
+#include "attention_plasticity/synth/dump_size.h"
 #include "attention_plasticity/synth/generated_rows.h"
 
 namespace attention_plasticity {
@@ -163,13 +164,67 @@ TEST_F(SyntheticDump, HeadsDoNotDependOnOtherHeads) {
   EXPECT_EQ(one["heads"][0], many["heads"][0]);
 }
 
-TEST_F(SyntheticDump, ReportsEveryHeadFile) {
-  std::vector<std::size_t> seen;
-  write_synthetic_dump(folder, small(), [&](std::size_t done, std::size_t total) {
-    EXPECT_EQ(total, 12U);
-    seen.push_back(done);
-  });
-  EXPECT_EQ(seen, (std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+TEST_F(SyntheticDump, ReportsEveryHeadFileAndEveryTruth) {
+  std::vector<std::size_t> files;
+  std::vector<std::size_t> truths;
+  const auto into = [](std::vector<std::size_t>& seen, std::size_t expected_total) {
+    return [&seen, expected_total](std::size_t done, std::size_t total) {
+      EXPECT_EQ(total, expected_total);
+      seen.push_back(done);
+    };
+  };
+  write_synthetic_dump(folder, small(), {.file = into(files, 12), .truth = into(truths, 8)});
+  EXPECT_EQ(files, (std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  EXPECT_EQ(truths, (std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+std::uint64_t bytes_below(const fs::path& root) {
+  std::uint64_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+TEST_F(SyntheticDump, TakesAboutAsMuchDiskAsEstimated) {
+  const auto expect_near = [&](const std::string& name, const SynthOptions& options) {
+    write_synthetic_dump(folder / name, options);
+    const auto bytes = static_cast<double>(bytes_below(folder / name));
+    EXPECT_NEAR(static_cast<double>(estimated_dump_bytes(options)), bytes, 0.15 * bytes) << name;
+  };
+  SynthOptions options;
+  options.layers = 1;
+  options.truth_pairs = 0;
+  expect_near("usual", options);
+  options.bfloat16 = true;
+  options.rope_theta = 10000;
+  options.tails = Tails::heavy;
+  options.rows = 20000;
+  expect_near("bfloat16", options);
+  options.bfloat16 = false;
+  options.dim = 100;
+  options.spacing = BucketSpacing::log;
+  expect_near("wide", options);
+  options.truth_pairs = 1;
+  options.rows = 100;
+  options.dim = 8;
+  expect_near("small", options);
+}
+
+TEST_F(SyntheticDump, NeedsTheDiskToHaveSpace) {
+  SynthOptions options;
+  options.layers = 1000;
+  options.rows = std::size_t{1} << 31;
+  options.dim = 4096;
+  try {
+    write_synthetic_dump(folder / "huge", options);
+    FAIL() << "it was written";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::output);
+    EXPECT_TRUE(std::string_view(error.what()).starts_with("the dump needs about ")) << error.what();
+    EXPECT_NE(std::string_view(error.what()).find(" are free; name a folder on another disk"), std::string_view::npos);
+  }
+  EXPECT_FALSE(fs::exists(folder / "huge"));
 }
 
 TEST_F(SyntheticDump, RefusesFoldersThatHoldSomething) {

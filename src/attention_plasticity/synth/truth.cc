@@ -4,11 +4,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <optional>
 #include <span>
 
 #include "attention_plasticity/synth/context.h"
+#include "attention_plasticity/synth/gaussian_plasticity.h"
 #include "attention_plasticity/synth/generated_rows.h"
 #include "attention_plasticity/synth/head_model.h"
 #include "attention_plasticity/synth/noise.h"
@@ -56,25 +56,6 @@ Estimate mean_and_error(std::span<const double> values) {
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
   return {mean, std::sqrt(squares / (count - 1) / count)};
-}
-
-double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
-
-// 4 Phi(z) Phi(-z), z = w·mean / sqrt(w' covariance w).
-double gaussian_plasticity(const QueryMoments& queries, std::span<const float> w) {
-  const std::size_t dim = w.size();
-  std::vector<double> product(dim);  // covariance w
-  double m = 0;
-  for (std::size_t a = 0; a < dim; ++a) {
-    const double component = w[a];
-    const std::span<const double> row = queries.covariance.row(a);
-    for (std::size_t b = 0; b < dim; ++b) product[b] += component * row[b];
-    m += component * queries.mean[a];
-  }
-  double v = 0;
-  for (std::size_t a = 0; a < dim; ++a) v += w[a] * product[a];
-  const double z = m / std::sqrt(v);
-  return 4 * normal_cdf(z) * normal_cdf(-z);
 }
 
 float dot(std::span<const float> a, std::span<const float> b) {
@@ -162,7 +143,7 @@ HeadKey key_head_of(const SynthOptions& options, HeadKey query_head) {
 }
 
 HeadTruth head_truth(const SynthOptions& options, HeadKey query_head) {
-  HeadTruth truth{{nan, nan}, {nan, nan}, 0, {}};
+  HeadTruth truth{{nan, nan}, {nan, nan}, 0, {}, exact_truth(options, query_head)};
   const std::vector<WeightedCell> cells = visible_cells(options, Context(options), query_head.layer);
   if (cells.empty() || options.truth_pairs == 0) return truth;
 

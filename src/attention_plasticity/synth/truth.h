@@ -4,15 +4,11 @@
 #include <vector>
 
 #include "attention_plasticity/dump/layout.h"
+#include "attention_plasticity/synth/estimate.h"
+#include "attention_plasticity/synth/exact_truth.h"
 #include "attention_plasticity/synth/options.h"
 
 namespace attention_plasticity {
-
-/// A Monte Carlo value and its standard error; NaN if there is none.
-struct Estimate {
-  double value;
-  double error;
-};
 
 struct CellTruth {
   std::size_t query_bucket;
@@ -30,10 +26,11 @@ struct HeadTruth {
   Estimate choice;
   std::size_t pairs = 0;         ///< key pairs in all cells
   std::vector<CellTruth> cells;  ///< ordered by query bucket and key bucket
+  ExactTruth exact;              ///< of `ap_exact`; there is one without cells too
 };
 
-/// The truth of a query head from about `truth_pairs` key pairs; NaN without cells (one bucket) or pairs. The options
-/// must have passed `check`.
+/// The truth of a query head from about `truth_pairs` key pairs and as many triples; NaN without pairs. Without cells
+/// (one bucket) only `exact` has a value. The options must have passed `check`.
 HeadTruth head_truth(const SynthOptions& options, HeadKey query_head);
 
 /// The key head that a query head reads.

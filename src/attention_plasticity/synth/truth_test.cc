@@ -8,7 +8,7 @@
 #include <ostream>
 #include <string>
 
-#include "attention_plasticity/analysis/head_analysis.h"
+#include "attention_plasticity/analyze_head.h"
 #include "attention_plasticity/synth/generated_rows.h"
 
 namespace attention_plasticity {
@@ -56,7 +56,10 @@ TEST(Truth, OfAnIsotropicHeadIsAnIntegral) {
     const double expected = isotropic_mean(size, 24, normal_plasticity);
     EXPECT_NEAR(truth.plasticity.value, expected, 4 * truth.plasticity.error) << "size " << size;
     EXPECT_NEAR(truth.choice.value, expected, 4 * truth.choice.error) << "size " << size;
+    EXPECT_NEAR(truth.exact.plasticity.value, expected, 4 * truth.exact.plasticity.error) << "size " << size;
     EXPECT_LT(truth.plasticity.error, 0.005);
+    EXPECT_LT(truth.exact.plasticity.error, 0.006);
+    EXPECT_EQ(truth.exact.triples, 8192U);
     EXPECT_LT(truth.choice.error, 0.01);
   }
 }
@@ -68,6 +71,7 @@ TEST(Truth, CountsDocumentEffectsAsSpread) {
   const double expected = isotropic_mean(2 / std::sqrt(1 + 1.5 * 1.5), 24, normal_plasticity);
   EXPECT_NEAR(truth.plasticity.value, expected, 4 * truth.plasticity.error);
   EXPECT_NEAR(truth.choice.value, expected, 4 * truth.choice.error);
+  EXPECT_NEAR(truth.exact.plasticity.value, expected, 4 * truth.exact.plasticity.error);
 }
 
 TEST(Truth, HeavyTailsChangeTheChoiceButNotItsGaussianModel) {
@@ -100,11 +104,16 @@ TEST(Truth, OfOneBucketOrWithoutPairsIsNone) {
   SynthOptions options;
   options.buckets = 1;
   EXPECT_TRUE(std::isnan(head_truth(options, head).plasticity.value));
+  EXPECT_GT(head_truth(options, head).exact.plasticity.value, 0);  // position-exact plasticity needs no buckets
+  options.rows = options.examples;                                 // one key of each document
+  EXPECT_TRUE(std::isnan(head_truth(options, head).exact.plasticity.value));
+  EXPECT_EQ(head_truth(options, head).exact.triples, 0U);
   options = SynthOptions{};
   options.truth_pairs = 0;
   const HeadTruth truth = head_truth(options, head);
   EXPECT_TRUE(std::isnan(truth.plasticity.value));
   EXPECT_TRUE(std::isnan(truth.choice.error));
+  EXPECT_TRUE(std::isnan(truth.exact.plasticity.value));
   EXPECT_EQ(truth.pairs, 0U);
   EXPECT_TRUE(truth.cells.empty());
 }
@@ -150,13 +159,19 @@ TEST_P(AnalysisOfSynthetic, AgreesWithTheTruth) {
   options.method = Method::full;
   options.num_pairs_per_bucket = 256;
   options.normality_max_dims = 0;
+  const Rotation rotation = make_rotation(synth).value_or(Rotation{});
   const HeadResult result =
       analyze_head({head.layer, head.head, key_head.head}, generate_rows(synth, Side::query, head),
-                   generate_rows(synth, Side::key, key_head), options);
+                   generate_rows(synth, Side::key, key_head), options, &rotation);
   EXPECT_EQ(result.plasticity.cells.size(), truth.cells.size());
   const double error = std::hypot(truth.plasticity.error, result.plasticity_error);
   EXPECT_LT(error, 0.03);
   EXPECT_NEAR(result.plasticity.overall, truth.plasticity.value, 4 * error);
+  ASSERT_TRUE(result.exact);
+  const double exact_error = std::hypot(truth.exact.plasticity.error, result.exact_error);
+  EXPECT_LT(exact_error, 0.03);
+  EXPECT_NEAR(result.exact->overall, truth.exact.plasticity.value, 4 * exact_error);
+  RecordProperty("z_exact", std::to_string((result.exact->overall - truth.exact.plasticity.value) / exact_error));
   RecordProperty("z", std::to_string((result.plasticity.overall - truth.plasticity.value) / error));
 }
 

@@ -153,7 +153,8 @@ class RotationAgainstVectors : public ProgramTest {
  protected:
   // Quick: the check of the rotation does not depend on these.
   Outcome quick(const fs::path& dump, const std::vector<std::string>& flags) const {
-    std::vector<std::string> all{"--num_triples", "4", "--no-standard_errors", "--normality_max_dims", "0"};
+    std::vector<std::string> all{"--num_triples",        "4", "--no-standard_errors",
+                                 "--normality_max_dims", "0", "--overwrite"};
     all.insert(all.end(), flags.begin(), flags.end());
     return run(analyze_words(dump, all));
   }
@@ -266,7 +267,9 @@ TEST_F(RotationAgainstVectors, AnUnusualThetaIsFound) {
 TEST_F(RotationAgainstVectors, WithoutConfigTheTablesAreTheSame) {
   for (const Embedded& dump : embedded_dumps()) {
     const fs::path bare = copy_of(embedded(dump), [](HeadRows&) {}, false);
-    const Outcome inferred = run(analyze_words(bare, dump.sizes));
+    std::vector<std::string> sizes = dump.sizes;
+    sizes.emplace_back("--overwrite");
+    const Outcome inferred = run(analyze_words(bare, sizes));
     EXPECT_EQ(inferred.code, 0) << inferred.err;
     const auto lines = lines_starting(inferred.err, "the rotation is inferred from the vectors: theta " + dump.theta);
     EXPECT_EQ(lines.size(), 1U) << inferred.err;
@@ -276,7 +279,7 @@ TEST_F(RotationAgainstVectors, WithoutConfigTheTablesAreTheSame) {
       if (name.ends_with(".csv")) tables[name] = read_bytes(here_ / name);
     }
     EXPECT_EQ(tables.size(), 6U);
-    EXPECT_EQ(run(analyze_words(embedded(dump), {"--quiet"})).code, 0);
+    EXPECT_EQ(run(analyze_words(embedded(dump), {"--quiet", "--overwrite"})).code, 0);
     for (const auto& [name, bytes] : tables) EXPECT_TRUE(bytes == read_bytes(here_ / name)) << dump.name << " " << name;
   }
 }
@@ -285,8 +288,8 @@ TEST_F(RotationAgainstVectors, SyntheticDumpsShowTheirTheta) {
   for (const std::string theta : {"10000", "150000", "2000000"}) {
     for (const std::string layout : {"half", "interleaved"}) {
       for (const std::string dim : {"64", "32"}) {
-        const fs::path dump =
-            synthetic({"--layers", "8", "--q_heads", "1", "--k_heads", "1", "--mean", "1", "--rope_theta", theta, "--rope_layout", layout, "--rope_dim", dim});
+        const fs::path dump = synthetic({"--layers", "8", "--q_heads", "1", "--k_heads", "1", "--mean", "1",
+                                         "--rope_theta", theta, "--rope_layout", layout, "--rope_dim", dim});
         const Outcome known = quick(dump, {"--rotation_check", "error"});
         EXPECT_EQ(known.code, 0) << known.err;
         fs::remove(dump / "config.json");

@@ -54,7 +54,8 @@ TEST(RotationWay, KnownTablesGiveWhatEachRotationGives) {
     for (std::size_t i = 0; i < fixed.size(); ++i) {
       const std::optional<Rotation> rotation = rotation_of(known_ways()[i], 24);
       ASSERT_EQ(rotation.has_value(), !std::isnan(fixed[i])) << i;
-      if (rotation) EXPECT_NEAR(fixed[i], fixed_under(sample, *rotation), 1e-11) << i;
+      if (!rotation) continue;
+      EXPECT_NEAR(fixed[i], fixed_under(sample, *rotation), 1e-11) << i;
     }
   }
 }

@@ -143,6 +143,16 @@ TEST(PublicFace, WritesAndReadsTables) {
   const ap::AnalyzedDump dump = ap::analyze_dump(example("minidoc-qwen3"), {.layers = std::vector{0}});
   const std::vector<fs::path> files = dump.save(folder);
   EXPECT_EQ(files.size(), ap::table_count + 1);
+  const ap::AnalyzedDump other = ap::analyze_dump(example("smollm2-135m"), {.layers = std::vector{1}});
+  try {
+    other.save(folder);
+    FAIL() << "replaced the results of another model";
+  } catch (const ap::Error& error) {
+    EXPECT_EQ(error.kind(), ap::ErrorKind::usage);
+    EXPECT_NE(std::string(error.what()).find("pass `overwrite` to replace them"), std::string::npos) << error.what();
+  }
+  other.save(folder, {.overwrite = true});
+  dump.save(folder, {.overwrite = true});
   for (const ap::TableInfo& info : ap::table_infos()) {
     const ap::Table written = dump.table(info.id);
     const ap::Table read = ap::read_table(folder, info.id);

@@ -62,6 +62,12 @@ struct RunResources {
   std::uint64_t peak_rss_bytes = 0;  ///< largest memory of the process
 };
 
+/// How results are written.
+struct SaveOptions {
+  bool overwrite = false;       ///< replace the results of another dump or model
+  RunResources resources = {};  ///< what run.json says of the cost
+};
+
 struct DumpRunState;
 class AnalyzedDump;
 
@@ -97,10 +103,10 @@ class AP_API AnalyzedDump {
   /// std::bad_alloc only. Thread-safe.
   Table table(TableId table) const;
   /// Writes the tables and run.json into a folder, all or none, and returns their paths. An interrupted run writes
-  /// `*.partial.csv` and `run.partial.json`. Throws Error(usage) when the folder holds results of another dump or
-  /// model, and Error(output). Not to be called for one folder by two threads at once.
-  std::vector<std::filesystem::path> save(const std::filesystem::path& folder,
-                                          const RunResources& resources = {}) const;
+  /// `*.partial.csv` and `run.partial.json`. Throws Error(usage) when the folder holds the results of another dump or
+  /// model, unless `overwrite` is set, and Error(output) when a file cannot be written. Not to be called for one folder
+  /// by two threads at once.
+  std::vector<std::filesystem::path> save(const std::filesystem::path& folder, const SaveOptions& options = {}) const;
 
  private:
   explicit AnalyzedDump(std::shared_ptr<const DumpRunState> state);

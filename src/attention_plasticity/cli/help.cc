@@ -137,7 +137,7 @@ std::string overview_text(std::span<const Command> commands, std::size_t width) 
   for (const Command& command : commands) {
     text += entry("  " + command.name, first_summary_line(command), column, width);
   }
-  text += "\n";
+  text += '\n';
   constexpr std::string_view helps[][2]{{"  SUBCOMMAND --help", "explains one of them"},
                                         {"  --help, -h", "prints this"},
                                         {"  --version, -V", "prints version, commit and compiler"}};

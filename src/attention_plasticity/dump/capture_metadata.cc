@@ -85,14 +85,16 @@ std::optional<StatedNumber> count_field(const Document& document, std::string_vi
   return std::nullopt;
 }
 
+std::optional<StatedNumber> sum_of(const std::optional<StatedNumber>& a, const std::optional<StatedNumber>& b) {
+  if (!a || !b || a->value > std::numeric_limits<int>::max() - b->value) return std::nullopt;
+  return StatedNumber{a->value + b->value, a->file};
+}
+
 std::optional<StatedNumber> stated_width(const Document& document) {
   if (model_field(document, "global_head_dim") != nullptr) return std::nullopt;
   // Such a config.json has a head_dim too, which is the width of the rotated part.
   if (model_field(document, "qk_nope_head_dim") != nullptr) {
-    const auto plain = count_field(document, "qk_nope_head_dim");
-    const auto rotated = count_field(document, "qk_rope_head_dim");
-    if (!plain || !rotated || plain->value > std::numeric_limits<int>::max() - rotated->value) return std::nullopt;
-    return StatedNumber{plain->value + rotated->value, document.path};
+    return sum_of(count_field(document, "qk_nope_head_dim"), count_field(document, "qk_rope_head_dim"));
   }
   return count_field(document, "head_dim");
 }
@@ -124,6 +126,9 @@ ModelShape read_model_shape(const fs::path& folder, std::vector<std::string>& wa
   shape.num_q_heads = count_field(*document, "num_attention_heads");
   shape.num_k_heads = count_field(*document, "num_key_value_heads");
   shape.width = stated_width(*document);
+  if (model_field(*document, "qk_nope_head_dim") != nullptr && model_field(*document, "kv_lora_rank") != nullptr) {
+    shape.absorbed_width = sum_of(count_field(*document, "kv_lora_rank"), count_field(*document, "qk_rope_head_dim"));
+  }
   return shape;
 }
 
@@ -135,6 +140,7 @@ ModelShape find_model_shape(const fs::path& root, const fs::path& folder, std::v
   if (!shape.num_q_heads) shape.num_q_heads = of_root.num_q_heads;
   if (!shape.num_k_heads) shape.num_k_heads = of_root.num_k_heads;
   if (!shape.width) shape.width = of_root.width;
+  if (!shape.absorbed_width) shape.absorbed_width = of_root.absorbed_width;
   return shape;
 }
 

@@ -31,6 +31,9 @@ struct ModelShape {
   /// Components of a query or key: `head_dim`; with latent attention `qk_nope_head_dim` + `qk_rope_head_dim`. None
   /// where the file does not state it, or states that layers differ (`global_head_dim`).
   std::optional<StatedNumber> width;
+  /// The width of latent attention whose up-projection of keys is absorbed into the queries, so that all query heads
+  /// read one key head: `kv_lora_rank` + `qk_rope_head_dim`. None for other models.
+  std::optional<StatedNumber> absorbed_width;
 };
 
 /// Reads `folder/_saver_state.json`. All fields are empty when there is no such file. A file that cannot be read and a

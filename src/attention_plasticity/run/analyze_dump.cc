@@ -62,10 +62,11 @@ Table AnalyzedDump::table(TableId table) const {
 }
 
 std::vector<std::filesystem::path> AnalyzedDump::save(const std::filesystem::path& folder,
-                                                      const RunResources& resources) const {
-  const RunConfig config = resolve_config(state_->source, state_->options, folder.string());
+                                                      const SaveOptions& options) const {
+  RunConfig config = resolve_config(state_->source, state_->options, folder.string());
+  config.overwrite = options.overwrite;
   check_outputs(state_->prepared, config);
-  const std::vector<std::string> files = write_results(state_->prepared, config, state_->run, resources);
+  const std::vector<std::string> files = write_results(state_->prepared, config, state_->run, options.resources);
   return {files.begin(), files.end()};
 }
 

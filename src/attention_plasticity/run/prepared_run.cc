@@ -70,6 +70,25 @@ void check_captured(const DumpLayout& layout, Side side, int HeadKey::* member, 
               layout.file(side, *first).parent_path().string());
 }
 
+// Empty for a file that cannot be read, which is reported when the head is read.
+HeadFooter readable_footer(const fs::path& file) {
+  try {
+    return read_head_footer(file);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// Whether the dump holds latent attention as some programs compute it: one key head for all query heads, in other
+// components than config.json describes. The files tell, or, before they are there, the number of key heads given.
+bool is_absorbed(const ModelShape& model, const RunConfig& config, const DumpLayout& layout) {
+  if (!model.absorbed_width || layout.keys.empty()) return false;
+  if (std::ranges::any_of(layout.keys, [](const HeadKey& key) { return key.head != 0; })) return false;
+  const HeadFooter footer = readable_footer(layout.file(Side::key, *layout.keys.begin()));
+  return footer.width > 0 ? footer.width == static_cast<std::size_t>(model.absorbed_width->value)
+                          : config.num_k_heads == 1;
+}
+
 ModelGrid model_grid(const RunConfig& config, const ModelShape& model, const DumpLayout& layout) {
   const int found_layers = std::max(one_more_than_largest(layout.queries, &HeadKey::layer),
                                     one_more_than_largest(layout.keys, &HeadKey::layer));
@@ -104,15 +123,6 @@ bool is_selected(const Selection& selection, int number) {
 
 std::size_t selected_of(const Selection& selection, int all) {
   return selection ? selection->size() : static_cast<std::size_t>(all);
-}
-
-// Empty for a file that cannot be read, which is reported when the head is read.
-HeadFooter readable_footer(const fs::path& file) {
-  try {
-    return read_head_footer(file);
-  } catch (const Error&) {
-    return {};
-  }
 }
 
 // Peak memory of reading and analysing a file: two copies of its columns (the decoder's and ours), and for queries the
@@ -255,6 +265,10 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {
 
   CaptureMetadata metadata = read_capture_metadata(prepared.layout.folder, prepared.notes);
   ModelShape shape = find_model_shape(root, prepared.layout.folder, prepared.warnings);
+  if (is_absorbed(shape, config, prepared.layout)) {
+    shape.width = shape.absorbed_width;
+    if (shape.num_k_heads) shape.num_k_heads->value = 1;
+  }
   prepared.grid = model_grid(config, shape, prepared.layout);
   const bool sizes_are_known = (config.num_q_heads || shape.num_q_heads) && (config.num_k_heads || shape.num_k_heads);
   if (!sizes_are_known) warn_of_assumed_sizes(prepared, source.is_from_cache);

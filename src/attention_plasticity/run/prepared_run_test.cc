@@ -243,6 +243,27 @@ TEST(PrepareRun, NamesTheModelAfterItsCaptureOrItsFolder) {
   EXPECT_EQ(prepared.sampling_bucket_size, 32.0);
 }
 
+// DeepSeek's attention, with the up-projection of keys absorbed into the queries: 4 components are 2 of the latent
+// vector and 2 that are rotated.
+TEST(PrepareRun, TakesAbsorbedLatentAttentionAsOneKeyHead) {
+  const SmallDump dump(1, 4, 1);
+  const std::string heads = R"({"num_attention_heads": 4, "num_key_value_heads": 4, "qk_nope_head_dim": 6,
+                                "qk_rope_head_dim": 2, "kv_lora_rank": )";
+  write_text(dump.root() / "config.json", heads + "2}");
+  for (const RunConfig& config : {dump.config(), dump.config({{"--num_k_heads", "1"}})}) {
+    const PreparedRun prepared = prepare_run(config);
+    EXPECT_EQ(prepared.grid.num_k_heads, 1);
+    EXPECT_EQ(prepared.model_width, 4);
+    EXPECT_EQ(prepared.tasks.size(), 4U);
+    EXPECT_TRUE(run_of(config).failures.empty());
+  }
+  // Keys of another width are what config.json describes, so that three of the four key heads are missing.
+  write_text(dump.root() / "config.json", heads + "3}");
+  EXPECT_EQ(prepare_run(dump.config()).grid.num_k_heads, 4);
+  EXPECT_NE(refusal(dump.config({{"--num_k_heads", "1"}})).message.find("contradicts num_key_value_heads 4"),
+            std::string::npos);
+}
+
 TEST(PrepareRun, NotesMetadataThatCannotBeRead) {
   const SmallDump dump(1, 1, 1);
   write_text(dump.root() / "_saver_state.json", "not json");

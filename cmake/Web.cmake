@@ -1,19 +1,19 @@
 # ap_web_page(<variable>): builds the page of `report` from web/, and sets the variable to a source that holds it. With
-# AP_BUILD_REPORT=OFF there is no page, and `report` says so.
+# AP_BUILD_REPORT=OFF the page is empty, and `report` says so.
 function(ap_web_page variable)
-  if(NOT AP_BUILD_REPORT)
-    set(${variable} no_page_template.cc PARENT_SCOPE)
-    return()
-  endif()
   set(page_file ${CMAKE_CURRENT_BINARY_DIR}/page.html)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/page_template.cc)
-  file(GLOB web_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/src/*)
-  add_custom_command(OUTPUT ${page_file}
-    COMMAND ${PROJECT_SOURCE_DIR}/tools/web_build.sh ${page_file}
-    DEPENDS ${web_sources} ${PROJECT_SOURCE_DIR}/tools/web_build.sh ${PROJECT_SOURCE_DIR}/web/build.mjs
-            ${PROJECT_SOURCE_DIR}/web/package-lock.json ${PROJECT_SOURCE_DIR}/web/tsconfig.json
-    COMMENT "Building the page of the report"
-    VERBATIM)
+  if(NOT AP_BUILD_REPORT)
+    file(WRITE ${page_file} "")
+  else()
+    file(GLOB web_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/src/*)
+    add_custom_command(OUTPUT ${page_file}
+      COMMAND ${PROJECT_SOURCE_DIR}/tools/web_build.sh ${page_file}
+      DEPENDS ${web_sources} ${PROJECT_SOURCE_DIR}/tools/web_build.sh ${PROJECT_SOURCE_DIR}/web/build.mjs
+              ${PROJECT_SOURCE_DIR}/web/package-lock.json ${PROJECT_SOURCE_DIR}/web/tsconfig.json
+      COMMENT "Building the page of the report"
+      VERBATIM)
+  endif()
   configure_file(page_template.cc.in ${source} @ONLY)
   set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${page_file})
   set(${variable} ${source} PARENT_SCOPE)

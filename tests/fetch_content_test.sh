@@ -22,5 +22,5 @@ export PATH=$scratch/bin:/usr/bin:/bin
 cd "$scratch"
 ./build/arrays
 ./build/runs clone/examples/minidoc-qwen3
-if find build -name page.html | grep .; then echo "fetch_content_test: the page was built"; exit 1; fi
+if find build -name page.html -size +0 | grep .; then echo "fetch_content_test: the page was built"; exit 1; fi
 echo "fetch_content_test: passed"

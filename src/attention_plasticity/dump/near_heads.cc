@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view parquet_ending = ".parquet";
 constexpr std::array<std::string_view, 5> compressed_files{"data.parquet.gz", "data.parquet.zst", "data.parquet.bz2",
-                                                          "data.parquet.xz", "data.parquet.zip"};
+                                                           "data.parquet.xz", "data.parquet.zip"};
 
 // Takes `letter` and digits off the front of `text`.
 std::optional<int> take_number(std::string_view& text, char letter, std::ptrdiff_t least_digits) {

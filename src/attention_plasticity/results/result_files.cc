@@ -106,7 +106,7 @@ void ResultFiles::find_table(const ResultTable& table, const std::optional<fs::p
     if (found == wanted.end()) return;
     file = folder_ / *found;
   }
-  if (const std::string why = record_ ? stranger(file, *record_, run_->filename().string()) : ""; !why.empty()) {
+  if (const std::string why = record_ ? stranger(file, *record_, run_name()) : ""; !why.empty()) {
     left_out_[place(table.id)] = {file, why};
   } else {
     tables_[place(table.id)] = file;
@@ -115,7 +115,8 @@ void ResultFiles::find_table(const ResultTable& table, const std::optional<fs::p
 
 // Without digests run.json is held against the metrics alone. When it does not fit them, no table is known to be its.
 void ResultFiles::check_schema_1() {
-  const std::string run = run_->filename().string();
+  if (!record_) return;
+  const std::string run = run_name();
   const auto& metrics = find(TableId::metrics);
   const std::string problem = metrics ? metrics_problem(*metrics, *record_, run)
                                       : fmt::format("{} has no digests (schema 1), and without {} it cannot be checked",
@@ -161,7 +162,7 @@ std::optional<fs::path> ResultFiles::interrupted_metrics() const {
     const ResultTable& metrics = result_table(TableId::metrics);
     const auto named = record.names.find(std::string(metrics.field));
     const std::string name = named == record.names.end() ? std::string(metrics.file) : named->second;
-    const fs::path file = partial_name(folder_ / name);
+    fs::path file = partial_name(folder_ / name);
     if (record.find(file.filename().string()) != nullptr && is_there(file)) return file;
   } catch (const Error&) {
     return std::nullopt;  // nothing to offer
@@ -169,15 +170,17 @@ std::optional<fs::path> ResultFiles::interrupted_metrics() const {
   return std::nullopt;
 }
 
+std::string ResultFiles::run_name() const { return run_ ? run_->filename().string() : "run.json"; }
+
 const std::optional<fs::path>& ResultFiles::find(TableId table) const { return tables_[place(table)]; }
 
 const fs::path& ResultFiles::table(TableId table) const {
   if (const auto& found = find(table)) return *found;
   if (const auto& left_out = left_out_[place(table)]) {
-    throw Error(ErrorKind::input,
-                fmt::format("{}; analyse the dump again, or move {} away to use the table alone", left_out->why,
-                            run_->filename().string()),
-                left_out->file.string());
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}; analyse the dump again, or move {} away to use the table alone", left_out->why, run_name()),
+        left_out->file.string());
   }
   if (const auto interrupted = interrupted_metrics()) {
     throw Error(

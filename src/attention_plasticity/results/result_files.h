@@ -58,6 +58,7 @@ class ResultFiles {
   void find_table(const ResultTable& table, const std::optional<std::filesystem::path>& given);
   void check_schema_1();
   void find_labels();
+  std::string run_name() const;
   std::vector<std::string> names(const ResultTable& table) const;
   std::optional<std::filesystem::path> interrupted_metrics() const;
 

@@ -4,6 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <stdexcept>
+#include <utility>
 
 namespace attention_plasticity {
 namespace {
@@ -48,15 +51,14 @@ class FixedByTheta {
 
   // At two points, which costs less than one after the other.
   std::pair<double, double> at(double log_theta, double other_log_theta) const {
-    std::optional<PhaseTables> one;
-    std::optional<PhaseTables> other;
+    std::optional<std::pair<PhaseTables, PhaseTables>> tables;
     std::pair<double, double> fixed{0, 0};
     for (const auto& [paired, components] : parts_) {
-      if (!one || 2 * one->frequencies().size() != components.dim) {
-        one.emplace(frequencies_of(std::exp(log_theta), components.dim), last_);
-        other.emplace(frequencies_of(std::exp(other_log_theta), components.dim), last_);
+      if (!tables || 2 * tables->first.frequencies().size() != components.dim) {
+        tables.emplace(PhaseTables(frequencies_of(std::exp(log_theta), components.dim), last_),
+                       PhaseTables(frequencies_of(std::exp(other_log_theta), components.dim), last_));
       }
-      const auto sums = paired.squared_sums(components.first, *one, *other);
+      const auto sums = paired.squared_sums(components.first, tables->first, tables->second);
       fixed.first += paired.sample().fixed(sums.first);
       fixed.second += paired.sample().fixed(sums.second);
     }
@@ -167,11 +169,16 @@ std::shared_ptr<const KnownWayTables::Tables> KnownWayTables::tables(std::size_t
 
 std::vector<double> KnownWayTables::fixed(const RowSample& sample) {
   const std::shared_ptr<const Tables> tables = this->tables(sample.width(), last_position(sample));
+  const auto table = [&](std::size_t way) -> const PhaseTables& {
+    const auto& found = (*tables)[way];
+    if (!found) throw std::logic_error("a way of a shape that fits has no table");
+    return *found;
+  };
   std::vector<double> fixed(known_ways().size(), std::numeric_limits<double>::quiet_NaN());
   const PairedSample half(sample, RotaryLayout::half);
   const PairedSample interleaved(sample, RotaryLayout::interleaved);
   // The ways of a shape stand a fixed number apart, and are measured two at a time.
-  fixed[0] = sample.fixed(half.squared_sum(0, *(*tables)[0]));
+  fixed[0] = sample.fixed(half.squared_sum(0, table(0)));
   for (std::size_t s = 0; s < shapes.size(); ++s) {
     const std::optional<ComponentRange> components = components_of(shapes[s].part, sample.width());
     if (!components) continue;
@@ -179,7 +186,7 @@ std::vector<double> KnownWayTables::fixed(const RowSample& sample) {
     for (std::size_t t = 0; t < known_thetas.size(); t += 2) {
       const std::size_t one = 1 + t * shapes.size() + s;
       const std::size_t other = t + 1 < known_thetas.size() ? one + shapes.size() : one;
-      const auto sums = paired.squared_sums(components->first, *(*tables)[one], *(*tables)[other]);
+      const auto sums = paired.squared_sums(components->first, table(one), table(other));
       fixed[one] = sample.fixed(sums.first);
       fixed[other] = sample.fixed(sums.second);
     }

@@ -96,7 +96,7 @@ class Pass {
 
   HeadRows read(const std::filesystem::path& file, Side side, const HeadKey& head) {
     HeadFile read = read_head_file(file, side, {.drop_non_finite = config_.non_finite == NonFinite::drop});
-    if (!has_model_width(read.rows.width)) {
+    if (model_width_ && !has_model_width(read.rows.width)) {
       throw Error(ErrorKind::input,
                   fmt::format("the vectors have {} components, but {} says that a head of the model has {}",
                               read.rows.width, model_width_->file, model_width_->value),

@@ -180,7 +180,7 @@ RunConfig resolve_config(const DumpSource& source, const RunOptions& options,
     if (is_output(field.name)) continue;
     settings.push_back({field.name, typed_text(field), ""});
   }
-  if (output_dir) settings.push_back({"output_dir", *output_dir, ""});
+  if (output_dir) settings.push_back({"output_dir", output_dir, ""});
   return resolve_config(settings);
 }
 

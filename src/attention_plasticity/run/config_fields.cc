@@ -134,8 +134,8 @@ FieldTable<RunConfig> output_fields() {
   FieldTable<RunConfig> fields{
       {"output_dir", values::text(), &Config::output_dir, "Folder for the outputs that have relative paths.", "none"}};
   for (const ResultTable& table : result_tables()) fields.push_back(output_field(table));
-  fields.push_back({"overwrite", values::boolean(), &Config::overwrite,
-                    "Replace results of another dump or model in the folder of the outputs."});
+  fields.emplace_back("overwrite", values::boolean(), &Config::overwrite,
+                      "Replace results of another dump or model in the folder of the outputs.");
   return fields;
 }
 

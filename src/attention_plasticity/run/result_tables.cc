@@ -195,6 +195,7 @@ std::string table_text(TableId table, std::span<const HeadResult> results, const
                        std::span<const WithoutGroup> without_group) {
   std::vector<std::string_view> names;
   const std::vector<WrittenColumn> columns = written_columns(table, run);
+  names.reserve(columns.size());
   for (const WrittenColumn& column : columns) names.push_back(column.name);
   CsvText text(names);
   for_each_row(table, results, without_group, [&](Head head, Row row) {

@@ -90,6 +90,7 @@ class Check {
 
   // The configured way of the first layer that has a rotation.
   void find_configured() {
+    if (!prepared_.rotation) return;
     for (const LayerShares& layer : shares_.layers) {
       LayerRotation found;
       try {
@@ -181,7 +182,7 @@ class Check {
     if (best.way.layout) {
       return fmt::format("pass {}{}", settings, config_.rope == Rope::none ? " in place of `rope: none`" : "");
     }
-    if (prepared_.rotation->source == RotationSource::config) {
+    if (prepared_.rotation && prepared_.rotation->source == RotationSource::config) {
       return "they look captured before the rotation: pass `vectors: pre`";
     }
     return "pass `rope: none`, or `vectors: pre` if they were captured before the rotation";
@@ -260,6 +261,7 @@ std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks) {
 }
 
 std::unique_ptr<RotationEvidence> configured_evidence(const PreparedRun& prepared, const RunConfig& config) {
+  if (!prepared.rotation) return nullptr;
   std::vector<RotationFile> files = rotation_files(prepared.tasks);
   const RotationOfLayer described = [&rotation = *prepared.rotation](int layer, std::size_t width) {
     return std::optional(rotation.layer(layer, width).rotation);

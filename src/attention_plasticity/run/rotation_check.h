@@ -31,7 +31,7 @@ DescribedWay described_way(const RotationWay& way, std::size_t width);
 /// The files of a run's heads, by which its rotation is judged.
 std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks);
 
-/// Collects what a run's vectors say about the configured rotation, which must be known.
+/// Collects what a run's vectors say about the configured rotation; null when none is known.
 std::unique_ptr<RotationEvidence> configured_evidence(const PreparedRun& prepared, const RunConfig& config);
 
 /// What the vectors say against the configured rotation, in one line with both shares and what to pass; empty when

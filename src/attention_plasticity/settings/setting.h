@@ -12,7 +12,7 @@ namespace attention_plasticity {
 struct Setting {
   std::string field;
   std::optional<std::string> value;  ///< none: null, which unsets the field
-  std::string where;                 ///< "configs/x.yaml:12", or the flag as typed: "--max-workers", "-o"; empty: a program
+  std::string where;  ///< "configs/x.yaml:12", or the flag as typed: "--max-workers", "-o"; empty: a program
 
   bool is_flag() const { return where.starts_with('-'); }
   /// How messages name the setting: "configs/x.yaml:12: max_workers", the flag as typed, or "`max_workers`".

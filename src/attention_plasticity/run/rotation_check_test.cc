@@ -169,5 +169,14 @@ TEST(RotationEvidence, TakesTheFirstFourHeadsOfEachSide) {
   EXPECT_EQ(evidence.shares().width, 4U);
 }
 
+// One layer has as many samples as eight layers would have, as far as its first heads go.
+TEST(RotationEvidence, KeepsMoreSamplesOfFewLayersToFindARotation) {
+  std::vector<RotationFile> files;
+  for (int head = 0; head < 6; ++head) files.push_back({Side::query, {0, head}, {}});
+  RotationEvidence evidence(files, {}, {});
+  for (int head = 0; head < 6; ++head) evidence.add(Side::query, {0, head}, rotated_rows({}, 4, 1, 1));
+  EXPECT_EQ(evidence.samples().size(), 4U);
+}
+
 }  // namespace
 }  // namespace attention_plasticity

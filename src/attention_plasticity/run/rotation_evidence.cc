@@ -29,8 +29,9 @@ std::vector<RotationFile> first_files(std::vector<RotationFile> files) {
   return files;
 }
 
-// Marks the first file of each side in up to 8 layers.
-std::vector<bool> files_for_theta(const std::vector<RotationFile>& files) {
+// Marks the first file of each side in up to 8 layers. Where there are fewer layers and the rotation must be `found`,
+// the next files take their place, so that theta is known as well from a small dump.
+std::vector<bool> files_for_theta(const std::vector<RotationFile>& files, bool found) {
   std::vector<int> layers;
   for (const RotationFile& file : files) {
     if (layers.empty() || layers.back() != file.head.layer) layers.push_back(file.head.layer);
@@ -38,11 +39,12 @@ std::vector<bool> files_for_theta(const std::vector<RotationFile>& files) {
   std::set<int> chosen;
   const std::size_t count = std::min(layers.size(), most_layers_for_theta);
   for (std::size_t i = 0; i < count; ++i) chosen.insert(layers[i * layers.size() / count]);
-  std::set<std::pair<int, Side>> seen;
+  std::map<std::pair<int, Side>, std::size_t> seen;
+  const std::size_t of_side = found ? most_layers_for_theta / std::max<std::size_t>(count, 1) : 1;
   std::vector<bool> marks;
   marks.reserve(files.size());
   for (const RotationFile& file : files) {
-    marks.push_back(chosen.contains(file.head.layer) && seen.insert({file.head.layer, file.side}).second);
+    marks.push_back(chosen.contains(file.head.layer) && seen[{file.head.layer, file.side}]++ < of_side);
   }
   return marks;
 }
@@ -96,7 +98,7 @@ struct Sums {
 RotationEvidence::RotationEvidence(std::vector<RotationFile> files, RotationOfLayer configured,
                                    RotationOfLayer described)
     : files_(first_files(std::move(files))),
-      keeps_sample_(files_for_theta(files_)),
+      keeps_sample_(files_for_theta(files_, !configured)),
       configured_(std::move(configured)),
       described_(std::move(described)),
       measured_(files_.size()) {}

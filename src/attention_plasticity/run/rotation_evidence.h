@@ -63,7 +63,8 @@ class RotationEvidence {
   /// No file was added.
   bool empty() const;
   RotationShares shares() const;
-  /// Samples of the first query and key head of up to 8 layers, spread evenly, from which theta is refined.
+  /// Samples of the first query and key head of up to 8 layers, spread evenly, from which theta is refined; of further
+  /// heads where there are fewer layers and no rotation is configured.
   std::vector<const RowSample*> samples() const;
 
   /// Reads the files again to measure the shares under further ways.

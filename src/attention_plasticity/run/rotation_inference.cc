@@ -99,8 +99,7 @@ InferredRotation rotation_of(const RefinedWay& best, double next, RotationShares
   InferredRotation inferred;
   inferred.line = fmt::format(
       "the rotation is inferred from the vectors: {} (a share of {:.3f} of their energy does not depend on position, "
-      "{:.3f} at most "
-      "otherwise){}{}; to be sure, pass the model's config.json as `rope_config`",
+      "{:.3f} at most otherwise){}{}; to be sure, pass the model's config.json as `rope_config`",
       way.text(shares.width), best.share, next, layers_text("none", without),
       layers_text("unknown, so no `ap_exact`,", {unknown.begin(), unknown.end()}));
   inferred.rotation = DumpRotation{ModelRotation::of_settings(settings_of(best.way, shares.width), without), 0,

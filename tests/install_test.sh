@@ -38,13 +38,13 @@ for tree in "$source_dir" "$build_dir"; do
     if readelf -d "$file" | grep -E 'RPATH|RUNPATH' | grep -F "$tree"; then fail "$file looks for libraries in $tree"; fi
   done
 done
-if command -v pkg-config >/dev/null; then
-  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+export PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig   # and no other: shared libraries ask for no package of others
+for library in attention_plasticity_core attention_plasticity; do
   # shellcheck disable=SC2046
   c++ -std=c++20 "$scratch/consumer/arrays.cc" -o "$scratch/by_pkg_config" \
-    $(pkg-config --cflags --libs attention_plasticity_core) -Wl,-rpath,"$prefix/lib"
+    $(pkg-config --cflags --libs $library) -Wl,-rpath,"$prefix/lib"
   "$scratch/by_pkg_config"
-fi
+done
 
 (exec "$scratch/loopback_hub" --repo org/dump --revision main --folder "$scratch/examples/minidoc-qwen3" \
   --log "$scratch/hub.log" >"$scratch/endpoint" </dev/null) &

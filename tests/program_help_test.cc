@@ -66,7 +66,7 @@ TEST_F(ProgramHelp, AnalyzeListsEveryFieldWithItsDefault) {
   EXPECT_EQ(outcome.err, "");
   const std::string text = unwrapped(outcome.out);
   for (const Field& field : config_fields()) {
-    const std::string entry = "--" + field.name + (field.placeholder.empty() ? "" : " " + field.placeholder) + " " +
+    const std::string entry = "--" + field.name + (field.value_name.empty() ? "" : " " + field.value_name) + " " +
                               field.help + " (default: " + field.default_text + ")";
     EXPECT_NE(text.find(unwrapped(entry)), std::string::npos) << entry;
   }

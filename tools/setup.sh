@@ -3,7 +3,8 @@
 #
 #   tools/setup.sh [build]  compiler, libraries, Arrow, Node: what `make build` needs
 #   tools/setup.sh run      also gnuplot, which `make run` draws with
-#   tools/setup.sh test     also GoogleTest, RapidCheck, libpng, groff and the Python client of the Hub, for `make test`
+#   tools/setup.sh test     also GoogleTest, RapidCheck, libpng, zsh, fish, groff, pkg-config and the Python client of the
+#                           Hub, for `make test`
 #   tools/setup.sh check    also the formatter, the linter, the browser and Doxygen for `make check`
 #   tools/setup.sh reference  what `make reference` needs: Doxygen
 #   tools/setup.sh fuzz     what `make fuzz` needs: clang with libFuzzer
@@ -15,7 +16,7 @@ cd "$(dirname "$0")/.."
 packages=(ca-certificates cmake g++ git make ninja-build python3 python3-venv libcurl4-openssl-dev libfmt-dev libhwy-dev
           libssl-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev)
 run_packages=(fonts-dejavu-core gnuplot-nox)
-test_packages=("${run_packages[@]}" groff-base libgtest-dev libpng-dev librapidcheck-dev)
+test_packages=("${run_packages[@]}" fish groff-base libgtest-dev libpng-dev librapidcheck-dev pkg-config zsh)
 requirements=(arrow node)
 case "${1:-build}" in
   build) ;;

@@ -70,7 +70,7 @@ struct RunOptions {
   RotationCheck rotation_check = RotationCheck::warn;  ///< when the vectors contradict the rotation
 
   // The machine
-  std::optional<int> max_workers = {};             ///< heads analysed at a time, >= 1; none: one per core
+  std::optional<int> max_workers = {};  ///< heads analysed at a time, >= 1; none: one per core the process may use
   std::optional<std::uint64_t> memory_limit = {};  ///< bytes of the heads in flight; none: no bound
 };
 

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/fetching.h"
 #include "attention_plasticity/cli/flag_text.h"

@@ -123,7 +123,7 @@ Arguments parse_arguments(const Command& command, std::span<const std::string> w
       const bool takes_next = !is_short && has_next && (words[i + 1] == "null" || boolean_word(words[i + 1]));
       parts.value = takes_next ? words[++i] : "true";
     } else if (!parts.value) {
-      if (!has_next) throw Error(ErrorKind::usage, fmt::format("{}: needs a value: {}", parts.typed, flag.placeholder));
+      if (!has_next) throw Error(ErrorKind::usage, fmt::format("{}: needs a value: {}", parts.typed, flag.value_name));
       parts.value = words[++i];
     }
     if (parts.value == "null") parts.value.reset();

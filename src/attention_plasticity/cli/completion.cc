@@ -34,8 +34,8 @@ struct Completed {
 
 // Text is mostly the name of a file or folder.
 Completed value_of(const Field& flag) {
-  if (flag.type == ValueType::word) return {split(flag.placeholder, '|'), false};
-  return {{}, flag.type == ValueType::text && flag.placeholder != "NAME" && flag.placeholder != "CONDITION"};
+  if (flag.type == ValueType::word) return {split(flag.value_name, '|'), false};
+  return {{}, flag.type == ValueType::text && flag.value_name != "NAME" && flag.value_name != "CONDITION"};
 }
 
 // Words with | between them, and names of files.
@@ -124,7 +124,7 @@ std::string zsh_case(const Command& command) {
   std::string text = fmt::format("    {})\n      _arguments \\\n", command.name);
   for (const Field& flag : command.flags) {
     const std::string value =
-        flag.is_boolean() ? "" : fmt::format(":{}:{}", zsh_text(flag.placeholder), zsh_action(value_of(flag)));
+        flag.is_boolean() ? "" : fmt::format(":{}:{}", zsh_text(flag.value_name), zsh_action(value_of(flag)));
     const std::string meaning = fmt::format("[{}]{}", zsh_text(flag.help), value);
     if (const auto letter = short_flag(command, flag)) {
       text += fmt::format("        {} \\\n", in_quotes(fmt::format("-{}{}", *letter, meaning)));

@@ -80,7 +80,7 @@ std::vector<FlagGroup> flag_groups(const Command& command) {
 std::string spelled_flag(const Command& command, const Field& flag) {
   const std::optional<char> letter = short_flag(command, flag);
   return fmt::format("{}--{}{}{}", letter ? fmt::format("-{}, ", *letter) : "", flag.name,
-                     flag.placeholder.empty() ? "" : " ", flag.placeholder);
+                     flag.value_name.empty() ? "" : " ", flag.value_name);
 }
 
 std::string flag_meaning(const Field& flag) {

@@ -5,10 +5,10 @@
 namespace attention_plasticity {
 namespace {
 
-Field flag(const std::string& name, const std::string& placeholder, const std::string& help,
+Field flag(const std::string& name, const std::string& value_name, const std::string& help,
            const std::string& default_text, const std::string& group = {}) {
-  const ValueType type = placeholder.empty() ? ValueType::boolean : ValueType::text;
-  Field field{name, type, placeholder, help, default_text, {}};
+  const ValueType type = value_name.empty() ? ValueType::boolean : ValueType::text;
+  Field field{name, type, value_name, help, default_text, {}};
   field.group = group;
   return field;
 }

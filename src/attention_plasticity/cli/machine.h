@@ -6,9 +6,6 @@
 
 namespace attention_plasticity {
 
-/// Cores that this process may use: its affinity mask and the CPU quota of its cgroups, whichever is less; at least 1.
-int usable_cores();
-
 /// A variable of the process's environment; none if it is not set.
 std::optional<std::string> environment_variable(const char* name);
 

@@ -30,9 +30,9 @@ std::string roff(std::string_view text) {
 
 std::string flag_entry(const Command& command, const Field& flag) {
   const std::optional<char> letter = short_flag(command, flag);
-  return fmt::format(
-      ".TP\n{}\\fB\\-\\-{}\\fR{}\n{}\n", letter ? fmt::format("\\fB\\-{}\\fR, ", *letter) : "", roff(flag.name),
-      flag.placeholder.empty() ? "" : fmt::format(" \\fI{}\\fR", roff(flag.placeholder)), roff(flag_meaning(flag)));
+  return fmt::format(".TP\n{}\\fB\\-\\-{}\\fR{}\n{}\n", letter ? fmt::format("\\fB\\-{}\\fR, ", *letter) : "",
+                     roff(flag.name), flag.value_name.empty() ? "" : fmt::format(" \\fI{}\\fR", roff(flag.value_name)),
+                     roff(flag_meaning(flag)));
 }
 
 std::string subcommand_section(const Command& command) {

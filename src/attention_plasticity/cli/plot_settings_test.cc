@@ -120,7 +120,7 @@ TEST(PlotFields, HaveDistinctNamesAndHelp) {
   for (const Field& field : plot_fields()) {
     EXPECT_TRUE(names.insert(field.name).second) << field.name;
     EXPECT_TRUE(field.help.ends_with('.')) << field.name;
-    EXPECT_EQ(field.placeholder.empty(), field.is_boolean()) << field.name;
+    EXPECT_EQ(field.value_name.empty(), field.is_boolean()) << field.name;
   }
 }
 

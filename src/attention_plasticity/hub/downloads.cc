@@ -106,13 +106,13 @@ void Downloads::fetch(HubClient& client, const RepoFile& file) {
                               },
                               [&](const std::string& line) {
                                 const std::scoped_lock lock(mutex_);
-                                observer_.note(line);
+                                if (observer_.note) observer_.note(line);
                               }};
   download_file(client, snapshot_.cache(), snapshot_.commit(), file, observer, giving_up_.get_token());
   const std::scoped_lock lock(mutex_);
   absent_.erase(file.path);
   ++progress_.files;
-  observer_.arrived(file, progress_);
+  if (observer_.arrived) observer_.arrived(file, progress_);
   changed_.notify_all();
 }
 

@@ -20,7 +20,8 @@ namespace attention_plasticity {
 
 class HubClient;
 
-/// Gets the events of downloads. Called by the threads of the downloads, one call at a time.
+/// Gets the events of downloads. A function that is not set is not called. Called by the threads of the downloads, one
+/// call at a time.
 struct DownloadObserver {
   std::function<void(const RepoFile&, const DownloadProgress&)> arrived;  ///< a file is complete
   std::function<void(const std::string&)> note;                           ///< one line for the user

@@ -3,30 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
+
+#include "attention_plasticity/rotary/rotated_rows_testing.h"
 
 namespace attention_plasticity {
 namespace {
-
-// Rows of a constant vector and noise, rotated to their positions.
-HeadRows rotated_rows(const Rotation& rotation, std::size_t width, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> mean(width);
-  for (float& x : mean) x = normal(generator);
-  HeadRows rows;
-  rows.width = width;
-  for (std::size_t i = 0; i < 600; ++i) {
-    const double position = std::uniform_int_distribution<int>(0, 2047)(generator);
-    std::vector<float> vector = mean;
-    for (float& x : vector) x += normal(generator);
-    rotation.rotate(vector, position);
-    rows.bucket.push_back(0);
-    rows.position.push_back(position);
-    rows.vectors.insert(rows.vectors.end(), vector.begin(), vector.end());
-  }
-  return rows;
-}
 
 TEST(RotationWay, ThereAreFortyOneThatAreKnown) {
   const std::span<const RotationWay> ways = known_ways();
@@ -47,7 +28,7 @@ TEST(RotationWay, PartsOfOddSizeAreLeftOut) {
 }
 
 TEST(RotationWay, KnownTablesGiveWhatEachRotationGives) {
-  const RowSample sample(rotated_rows(*rotation_of({RotationShape{}, 1e5}, 24), 24, 1));
+  const RowSample sample(rotated_rows(*rotation_of({RotationShape{}, 1e5}, 24), 24, 1, 1, 600));
   KnownWayTables tables;
   for (int repeat = 0; repeat < 2; ++repeat) {
     const std::vector<double> fixed = tables.fixed(sample);
@@ -65,8 +46,8 @@ TEST(RefinedTheta, FindsTheThetaOfTheRows) {
     for (const RotationShape& shape : rotation_shapes()) {
       if (shape.part == RotatedPart::first_quarter) continue;
       const Rotation rotation = *rotation_of({shape, theta}, 64);
-      const RowSample first(rotated_rows(rotation, 64, 1));
-      const RowSample second(rotated_rows(rotation, 64, 2));
+      const RowSample first(rotated_rows(rotation, 64, 1, 1, 600));
+      const RowSample second(rotated_rows(rotation, 64, 1, 2, 600));
       const std::vector<const RowSample*> samples{&first, &second};
       const double found = refined_theta(samples, shape);
       EXPECT_NEAR(found / theta, 1, 0.03) << theta;
@@ -84,14 +65,14 @@ TEST(RefinedTheta, FindsTheThetaOfTheRows) {
 
 TEST(RefinedTheta, NearAUsualOneIsThatOne) {
   const RotationShape shape;
-  const RowSample sample(rotated_rows(*rotation_of({shape, 2.5e5 * 1.002}, 64), 64, 3));
+  const RowSample sample(rotated_rows(*rotation_of({shape, 2.5e5 * 1.002}, 64), 64, 1, 3, 600));
   const std::vector<const RowSample*> samples{&sample};
   EXPECT_EQ(refined_theta(samples, shape), 2.5e5);
 }
 
 TEST(RefinedTheta, OfNoSampleIsZero) {
   EXPECT_EQ(refined_theta({}, RotationShape{}), 0);
-  const RowSample narrow(rotated_rows({}, 4, 1));
+  const RowSample narrow(rotated_rows({}, 4, 1, 1, 600));
   const std::vector<const RowSample*> samples{&narrow};
   EXPECT_EQ(refined_theta(samples, RotaryLayout::half, {0, 8}), 0);
 }

@@ -1,10 +1,9 @@
 #include "attention_plasticity/analyze_dump.h"
 
-#include <algorithm>
 #include <exception>
-#include <thread>
 #include <utility>
 
+#include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/run/config.h"
@@ -33,9 +32,7 @@ HubSettings hub_of(const DumpSource& source) {
   return dataset != nullptr ? dataset->settings : HubSettings{};
 }
 
-int workers_of(const RunConfig& config) {
-  return config.max_workers.value_or(static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
-}
+int workers_of(const RunConfig& config) { return config.max_workers.value_or(usable_cores()); }
 
 }  // namespace
 

@@ -34,7 +34,7 @@ TEST(ConfigFields, HaveDistinctNamesTypesDefaultsAndHelp) {
     EXPECT_TRUE(names.insert(field.name).second) << field.name;
     EXPECT_FALSE(field.default_text.empty()) << field.name;
     EXPECT_TRUE(field.help.ends_with('.')) << field.name;
-    EXPECT_EQ(field.placeholder.empty(), field.is_boolean()) << field.name;
+    EXPECT_EQ(field.value_name.empty(), field.is_boolean()) << field.name;
   }
   EXPECT_EQ(names.size(), 45U);
 }

@@ -10,17 +10,11 @@ namespace {
 
 constexpr auto between_looks = std::chrono::milliseconds(100);
 
-DownloadObserver complete(DownloadObserver observer) {
-  if (!observer.arrived) observer.arrived = [](const RepoFile&, const DownloadProgress&) {};
-  if (!observer.note) observer.note = [](const std::string&) {};
-  return observer;
-}
-
 }  // namespace
 
 Fetching::Fetching(const HubDump& dump, std::vector<RepoFile> files, int workers, DownloadObserver observer,
                    const std::stop_token& stop)
-    : dump_(dump), downloads_(dump.snapshot(), std::move(files), workers, complete(std::move(observer)), stop) {}
+    : dump_(dump), downloads_(dump.snapshot(), std::move(files), workers, std::move(observer), stop) {}
 
 void Fetching::wait_for(const HeadTask& task) {
   for (const std::string& path : dump_.files_of(task)) downloads_.wait_for(path);

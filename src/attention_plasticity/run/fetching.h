@@ -12,7 +12,7 @@ namespace attention_plasticity {
 /// Downloads the files of a dump's heads.
 class Fetching {
  public:
-  /// `dump` must outlive it. The functions of `observer` may be left out.
+  /// `dump` must outlive it.
   Fetching(const HubDump& dump, std::vector<RepoFile> files, int workers, DownloadObserver observer,
            const std::stop_token& stop);
 

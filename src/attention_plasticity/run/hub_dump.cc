@@ -76,10 +76,8 @@ void HubDump::fetch_descriptions(const RunConfig& config, const std::stop_token&
       if (is_there && std::ranges::find(wanted, path) == wanted.end()) wanted.push_back(path);
     }
   }
-  Downloads downloads(
-      snapshot_, snapshot_.missing(wanted, stop), config.download_max_workers,
-      {[](const RepoFile&, const DownloadProgress&) {}, [this](const std::string& note) { notes_.push_back(note); }},
-      stop);
+  Downloads downloads(snapshot_, snapshot_.missing(wanted, stop), config.download_max_workers,
+                      {{}, [this](const std::string& note) { notes_.push_back(note); }}, stop);
   while (!downloads.wait_for_all(std::chrono::hours(1))) {
   }
 }

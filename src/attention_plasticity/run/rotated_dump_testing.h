@@ -2,9 +2,8 @@
 
 #include <cmath>
 #include <functional>
-#include <random>
-#include <vector>
 
+#include "attention_plasticity/rotary/rotated_rows_testing.h"
 #include "attention_plasticity/rotation.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
@@ -12,27 +11,6 @@ namespace attention_plasticity {
 
 /// How the vectors of a layer are rotated.
 using RotationByLayer = std::function<Rotation(int layer)>;
-
-/// 400 rows of a constant vector of length `mean` per component and noise of deviation 1, rotated to their positions.
-inline HeadRows rotated_rows(const Rotation& rotation, std::size_t width, double mean, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> constant(width);
-  for (float& x : constant) x = static_cast<float>(mean) * (normal(generator) < 0 ? -1.F : 1.F);
-  HeadRows rows;
-  rows.width = width;
-  for (std::size_t i = 0; i < 400; ++i) {
-    const int position = std::uniform_int_distribution<int>(0, 1023)(generator);
-    std::vector<float> vector = constant;
-    for (float& x : vector) x += normal(generator);
-    rotation.rotate(vector, position);
-    rows.bucket.push_back(position / 256);
-    rows.example.push_back(i % 8);
-    rows.position.push_back(position);
-    rows.vectors.insert(rows.vectors.end(), vector.begin(), vector.end());
-  }
-  return rows;
-}
 
 /// A dump of 2 query heads and 1 key head in each layer, whose vectors are rotated.
 class RotatedDump : public SmallDump {

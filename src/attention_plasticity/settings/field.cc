@@ -27,7 +27,7 @@ std::string Field::type_text() const {
     case ValueType::text:
       return "text";
     case ValueType::word:
-      return "one of " + placeholder;
+      return "one of " + value_name;
     case ValueType::indices:
       return "indices";
     case ValueType::size:

@@ -28,7 +28,7 @@ namespace attention_plasticity {
 struct Field {
   std::string name;  ///< with underscores: `max_workers`
   ValueType type = ValueType::text;
-  std::string placeholder;   ///< stands for the value in the help; empty for a boolean
+  std::string value_name;    ///< stands for the value in the help; empty for a boolean
   std::string help;          ///< one sentence
   std::string default_text;  ///< the value, or a word for it: "discovered", "all"; empty: not shown
   std::string scope;         ///< what the field applies to: words with blanks between them; empty: everything
@@ -88,7 +88,7 @@ struct TypedField : Field {
   template <class T, class Member>
   TypedField(std::string field_name, const ValueKind<T>& kind, Member member, std::string field_help,
              const std::string& absent = {}, std::string field_scope = {})
-      : Field{std::move(field_name),  kind.type,         kind.placeholder, std::move(field_help), {},
+      : Field{std::move(field_name),  kind.type,         kind.value_name, std::move(field_help), {},
               std::move(field_scope), kind.null_is_value} {
     set = [parse = kind.parse, member](Options& options, const std::optional<std::string>& text) {
       store_value(std::invoke(member, options), text ? parse(*text) : std::optional<T>());

@@ -266,8 +266,8 @@ ValueKind<bool> boolean() {
 ValueKind<std::string> text() { return checked(texts(false), refuse_home_folder); }
 ValueKind<std::string> text_or_empty() { return texts(true); }
 
-ValueKind<std::string> any_text(std::string placeholder) {
-  return checked(ValueKind<std::string>{ValueType::text, std::move(placeholder),
+ValueKind<std::string> any_text(std::string value_name) {
+  return checked(ValueKind<std::string>{ValueType::text, std::move(value_name),
                                         [](const std::string& text) { return text; }, printed<std::string>},
                  refuse_home_folder);
 }

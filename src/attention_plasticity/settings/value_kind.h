@@ -18,7 +18,7 @@ enum class ValueType { integer, number, boolean, text, word, indices, size, mapp
 template <class T>
 struct ValueKind {
   ValueType type = ValueType::text;
-  std::string placeholder;  ///< stands for the value in the help: "N", "FILE", "mean|median"; empty for a boolean
+  std::string value_name;  ///< stands for the value in the help: "N", "FILE", "mean|median"; empty for a boolean
   /// The value that a text means; none: null. Throws Error(usage) with a message that begins with the value. The caller
   /// puts the place of the setting before it.
   std::function<std::optional<T>(const std::string&)> parse;
@@ -52,7 +52,7 @@ ValueKind<bool> boolean();
 ValueKind<std::string> text();
 ValueKind<std::string> text_or_empty();
 /// Any bytes, such as the name of a file.
-ValueKind<std::string> any_text(std::string placeholder = "FILE");
+ValueKind<std::string> any_text(std::string value_name = "FILE");
 
 /// One of the words, exactly as spelled. The value is its index, so that an enumeration in the same order can hold it.
 ValueKind<std::size_t> word(std::vector<std::string_view> words);

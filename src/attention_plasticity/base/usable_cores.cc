@@ -1,0 +1,57 @@
+#include "attention_plasticity/base/usable_cores.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+int cores_by_affinity() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// The process's cgroup below the mount point: "/a/b" of the line "0::/a/b" in /proc/self/cgroup (cgroup v2).
+fs::path own_cgroup() {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("0::/")) return line.substr(4);
+  }
+  return {};
+}
+
+// Cores that a cpu.max of "quota period" allows; a large number for "max" or no such file.
+double quota_of(const fs::path& cgroup) {
+  std::ifstream file(cgroup / "cpu.max");
+  double quota = 0;
+  double period = 0;
+  return file >> quota >> period && period > 0 ? quota / period : HUGE_VAL;
+}
+
+double cores_by_quota() {
+  const fs::path mount = "/sys/fs/cgroup";
+  double least = quota_of(mount);
+  fs::path cgroup = mount;
+  for (const fs::path& part : own_cgroup()) least = std::min(least, quota_of(cgroup /= part));
+  return least;
+}
+
+}  // namespace
+
+int usable_cores() {
+  const int cores = cores_by_affinity();
+  const double quota = std::ceil(cores_by_quota());
+  return quota < cores ? std::max(1, static_cast<int>(quota)) : cores;
+}
+
+}  // namespace attention_plasticity

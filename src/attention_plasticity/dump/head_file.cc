@@ -59,6 +59,7 @@ class HeadFileReader {
     }
     rows.width = reads_vectors_ ? vectors_.width() : width_by_footer(source_, vector_);
     if (seen_window_) rows.window = *seen_window_;
+    result_.input.file_bytes = source_.file_bytes();
     return std::move(result_);
   }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "attention_plasticity/base/head_rows.h"
@@ -54,9 +55,18 @@ struct ReadOptions {
   bool drop_non_finite = false;
 };
 
+/// Which bytes of a file were read.
+struct InputDigest {
+  std::uint64_t file_bytes = 0;  ///< the size of the file
+  std::string digest;            ///< of the bytes that were decoded; empty: not taken
+
+  friend bool operator==(const InputDigest&, const InputDigest&) = default;
+};
+
 struct HeadFile {
   HeadRows rows;                 ///< in file order
   std::size_t dropped_rows = 0;  ///< by `ReadOptions::drop_non_finite`
+  InputDigest input;
 };
 
 /// Reads the rows. Throws also when all of them were dropped.

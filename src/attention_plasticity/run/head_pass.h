@@ -44,7 +44,7 @@ class HeadPass {
  private:
   TaskBytes after_arrival(const HeadTask& task, const HeadArrival& arrive) const;
   LoadedKeys load_keys(const HeadTask& task);
-  HeadFile read(const std::filesystem::path& file, Side side, const HeadKey& head, FileRead& read);
+  HeadFile read(const HeadTask& task, Side side, FileRead& read);
   HeadOutcome analyse(const HeadTask& task, const LoadedKeys* keys, const std::exception_ptr& key_failure);
   MeasuredHead measure(const HeadTask& task, HeadRows queries, const OrientedKeys& keys) const;
   bool has_model_width(std::size_t width) const;

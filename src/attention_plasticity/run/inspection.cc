@@ -38,6 +38,8 @@ FileInspection inspect_file(const DumpLayout& layout, Side side, HeadKey head) {
     found.window = rows.window;
   } catch (const Error& error) {
     found.error = error.what();
+  } catch (const std::bad_alloc&) {
+    found.error = "not enough memory to read this file";
   }
   return found;
 }

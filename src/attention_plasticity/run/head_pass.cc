@@ -30,17 +30,31 @@ void HeadPass::run(int workers, const std::stop_token& stop, const HeadArrival& 
       stop);
 }
 
-// A rotation that does not fit is wrong for all heads: it ends the run here, as it does when the files are there
-// before.
-TaskBytes HeadPass::after_arrival(const HeadTask& task, const HeadArrival& arrive) const {
+TaskBytes HeadPass::after_arrival(const HeadTask& task, const HeadArrival& arrive) {
   arrive(task);
   HeadTask measured = task;
   measure_files(measured, context_.config);
-  const std::optional<DumpRotation>& rotation = context_.prepared.rotation;
-  if (rotation && measured.width > 0 && has_model_width(measured.width)) {
-    rotation->layer(task.head.layer, measured.width);
-  }
+  if (measured.width > 0 && has_model_width(measured.width)) check_rotation(task.head.layer, measured.width);
   return {measured.query_bytes, measured.key_bytes};
+}
+
+// A rotation that fits no head is wrong for all of them and ends the run, as it does when the files are there before.
+// One head of a wrong width ends itself only, so a second one must say the same before any head has fitted.
+void HeadPass::check_rotation(int layer, std::size_t width) {
+  const std::optional<DumpRotation>& rotation = context_.prepared.rotation;
+  if (!rotation) return;
+  try {
+    rotation->layer(layer, width);
+    const std::scoped_lock lock(mutex_);
+    rotation_fits_ = true;
+  } catch (const Error&) {
+    const std::scoped_lock lock(mutex_);
+    if (rotation_fits_ || misfit_width_ != width) {
+      misfit_width_ = width;
+      return;
+    }
+    throw;
+  }
 }
 
 LoadedKeys HeadPass::load_keys(const HeadTask& task) {

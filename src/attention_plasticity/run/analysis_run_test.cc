@@ -60,7 +60,7 @@ TEST(AnalysisRun, AFileThatChangesAfterTheRunIsPreparedFailsTheHeadsThatReadIt) 
   dump.write(Side::query, 0, 1, small_rows(77));
   dump.write(Side::key, 1, 1, small_rows(78));
   const RunResult run = run_analysis(prepared, config, 2, {}, {});
-  EXPECT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}, {1, 2, 1}, {1, 3, 1}}));
+  ASSERT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}, {1, 2, 1}, {1, 3, 1}}));
   for (const HeadFailure& failure : run.failures) {
     EXPECT_EQ(failure.message,
               "the file was replaced or changed after the run began; run again when nothing writes to the dump");

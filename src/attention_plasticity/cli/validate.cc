@@ -91,7 +91,7 @@ int run_validate(const Arguments& arguments) {
     refuse_use(fmt::format("--{} also needs --{}: two kinds of heads are compared",
                            options.positive ? "positive" : "negative", options.positive ? "negative" : "positive"));
   }
-  const ResultFiles files(*metrics_path);
+  const ResultFiles files(*metrics_path, TableId::metrics, {TableId::metrics});
   const HeadMetrics metrics = read_head_metrics(files);
   const HeadLabels labels = read_head_labels(*labels_path);
   fit_labels(labels, metrics.heads(), files.description(), metrics.file());

@@ -155,8 +155,8 @@ FigureScript curves_figure(const FigureOptions& options, const ResultFiles& file
     script.notes.push_back(
         fmt::format("{} has no position-exact plasticity; the pooled one is drawn", drawn.table.file));
   }
-  const auto& groups = files.find(TableId::groups);
-  const MeanError mean_error = is_exact && groups ? MeanError(read_csv(*groups)) : MeanError();
+  const bool has_groups = files.find(TableId::groups).has_value();
+  const MeanError mean_error = is_exact && has_groups ? MeanError(files.read(TableId::groups)) : MeanError();
   const PlasticityCurves curves = is_exact ? exact_curves(drawn.table, geometry, min_count_of(options), mean_error)
                                            : pooled_curves(drawn.table, geometry, min_count_of(options));
   const CurveLook look{options.alpha,           options.line_width,
@@ -323,11 +323,13 @@ FigureScript figure_script(const FigureOptions& options) {
                 fmt::format("`vmin` should be below `vmax`: {} is not below {}", *options.vmin, *options.vmax));
   }
   TableId id = drawn_table(options);
-  const ResultFiles files(options.table, id);
+  std::vector<TableId> wanted{id};
+  if (id == TableId::time) wanted.insert(wanted.end(), {TableId::buckets, TableId::groups});
+  const ResultFiles files(options.table, id, wanted);
   // The Python toolkit writes no table by time. One that is there but not of this run is refused below.
   const bool has_times = files.find(id) || std::filesystem::exists(files.folder() / result_table(id).file);
   if (options.kind == FigureKind::plasticity && !has_times) id = TableId::buckets;
-  CsvTable table = read_csv(files.table(id));
+  CsvTable table = files.read(id);
   const std::size_t all_heads = num_heads(table);
   const Run run = files.description();
   const Drawn drawn{

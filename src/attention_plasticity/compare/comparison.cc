@@ -108,44 +108,6 @@ struct Groups {
   const GroupValues* b;
 };
 
-// The column of head_metrics.csv with the standard errors of another; empty: none.
-std::string_view error_column(std::string_view column) {
-  for (const ResultColumn& candidate : result_table(TableId::metrics).columns) {
-    if (candidate.error_of == column) return candidate.name;
-  }
-  return {};
-}
-
-// b_g - a_g for each group; empty when the two do not have the same groups.
-std::vector<double> group_differences(const std::vector<double>& a, const std::vector<double>& b) {
-  if (a.size() != b.size()) return {};
-  std::vector<double> differences(a.size());
-  std::ranges::transform(a, b, differences.begin(), [](double x, double y) { return y - x; });
-  return differences;
-}
-
-void set_error(Difference& value, double error, double degrees) {
-  value.error = error;
-  if (!(error > 0)) return;  // 0: nothing varies, and no probability can be told
-  value.z = value.difference / error;
-  if (degrees > 0) value.p = student_p(value.z, degrees);
-}
-
-// Means over heads without each group. A head with nothing left without a group drops out of that mean.
-std::vector<double> mean_over_heads(const std::vector<std::vector<double>>& heads) {
-  std::vector<double> means;
-  const std::size_t groups = heads.empty() ? 0 : heads.front().size();
-  means.reserve(groups);
-  for (std::size_t g = 0; g < groups; ++g) {
-    Mean mean;
-    for (const std::vector<double>& head : heads) {
-      if (g < head.size() && !std::isnan(head[g])) mean.add(head[g]);
-    }
-    means.push_back(mean.value());
-  }
-  return means;
-}
-
 class ColumnOfTwoRuns {
  public:
   ColumnOfTwoRuns(const ComparedRun& a, const ComparedRun& b, std::span<const MatchedHead> matched, bool paired,
@@ -198,32 +160,22 @@ class ColumnOfTwoRuns {
   void add_head_error(HeadDifference& head, const MatchedHead& match) {
     const std::vector<double>& a = (*groups_.a)[match.a];
     const std::vector<double>& b = (*groups_.b)[match.b];
-    if (paired_) {
-      std::vector<double> differences = group_differences(a, b);
-      set_error(head, jackknife_error(differences), static_cast<double>(differences.size()) - 1);
-      differences_.push_back(std::move(differences));
-      return;
-    }
-    set_error(head, std::hypot(errors_a_[match.a], errors_b_[match.b]), degrees(a, b));
+    set_error(head, a, b, paired_, std::hypot(errors_a_[match.a], errors_b_[match.b]));
     of_a_.push_back(a);
     of_b_.push_back(b);
+    if (!paired_) return;
+    // A group counts in the mean of differences only where both runs have a value without it.
+    for (std::size_t g = 0; g < std::min(a.size(), b.size()); ++g) {
+      if (std::isnan(a[g]) || std::isnan(b[g])) of_a_.back()[g] = of_b_.back()[g] = std::nan("");
+    }
   }
 
   void add_model_error() {
-    if (paired_) {
-      const std::vector<double> means = mean_over_heads(differences_);
-      set_error(result_.model, jackknife_error(means), static_cast<double>(means.size()) - 1);
-      return;
-    }
     // Heads have groups of their own where a run has no common ones, and then the error of a mean is unknown.
     if (!a_.groups || !b_.groups) return;
     const std::vector<double> means_a = mean_over_heads(of_a_);
     const std::vector<double> means_b = mean_over_heads(of_b_);
-    set_error(result_.model, std::hypot(jackknife_error(means_a), jackknife_error(means_b)), degrees(means_a, means_b));
-  }
-
-  static double degrees(const std::vector<double>& a, const std::vector<double>& b) {
-    return static_cast<double>(std::min(a.size(), b.size())) - 1;
+    set_error(result_.model, means_a, means_b, paired_, std::hypot(jackknife_error(means_a), jackknife_error(means_b)));
   }
 
   void add_q(double level) {
@@ -245,13 +197,48 @@ class ColumnOfTwoRuns {
   Groups groups_;
   std::vector<double> errors_a_;  // standard errors by head, of all heads of the run
   std::vector<double> errors_b_;
-  std::vector<std::vector<double>> differences_;  // without each group, of the heads with both values
-  std::vector<std::vector<double>> of_a_;         // likewise, when not paired
-  std::vector<std::vector<double>> of_b_;
+  GroupValues of_a_;  // of the heads with both values
+  GroupValues of_b_;
   ColumnComparison result_;
 };
 
 }  // namespace
+
+void set_error(Difference& difference, std::span<const double> without_a, std::span<const double> without_b,
+               bool paired, double unpaired) {
+  difference.error = unpaired;
+  if (paired) {
+    std::vector<double> differences(std::min(without_a.size(), without_b.size()));
+    std::transform(without_a.begin(), without_a.begin() + static_cast<std::ptrdiff_t>(differences.size()),
+                   without_b.begin(), differences.begin(), [](double a, double b) { return b - a; });
+    difference.error = jackknife_error(differences);
+  }
+  // Without an error, or where nothing varies, no probability can be told.
+  if (!(difference.error > 0)) return;
+  difference.z = difference.difference / difference.error;
+  difference.p = student_p(difference.z, static_cast<double>(std::min(without_a.size(), without_b.size())) - 1);
+}
+
+std::vector<double> mean_over_heads(const GroupValues& heads) {
+  std::vector<double> means;
+  const std::size_t groups = heads.empty() ? 0 : heads.front().size();
+  means.reserve(groups);
+  for (std::size_t g = 0; g < groups; ++g) {
+    Mean mean;
+    for (const std::vector<double>& head : heads) {
+      if (g < head.size() && !std::isnan(head[g])) mean.add(head[g]);
+    }
+    means.push_back(mean.value());
+  }
+  return means;
+}
+
+std::string_view error_column(std::string_view column) {
+  for (const ResultColumn& candidate : result_table(TableId::metrics).columns) {
+    if (candidate.error_of == column) return candidate.name;
+  }
+  return {};
+}
 
 Comparison compare(const ComparedRun& a, const ComparedRun& b, const ComparisonOptions& options) {
   refuse_other_shape(a, b);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,18 @@ struct Comparison {
 /// Throws Error(input) when the runs cannot be compared: models of other shapes, no head in both, no column with
 /// values. Throws Error(usage), with the nearest name, for a column that does not exist.
 Comparison compare(const ComparedRun& a, const ComparedRun& b, const ComparisonOptions& options = {});
+
+/// Sets the error, z and p of a difference from the values without each group in both runs. Where they are not of the
+/// same groups, the error is `unpaired` and the degrees of freedom are those of the fewer groups.
+void set_error(Difference& difference, std::span<const double> without_a, std::span<const double> without_b,
+               bool paired, double unpaired);
+
+/// The mean over heads of their values without each group. A head with nothing left without a group drops out of that
+/// mean.
+std::vector<double> mean_over_heads(const GroupValues& heads);
+
+/// The column of head_metrics.csv with the standard errors of another; empty: none.
+std::string_view error_column(std::string_view column);
 
 /// Whether a head moved at this level.
 inline bool has_moved(const HeadDifference& head, double level) { return head.q < level; }

@@ -1,47 +1,17 @@
 #include "attention_plasticity/compare/comparison.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <bit>
 #include <cmath>
-#include <random>
 
 #include "attention_plasticity/base/refusal_testing.h"
-#include "attention_plasticity/compare/comparison_text.h"
+#include "attention_plasticity/compare/random_run_testing.h"
 #include "attention_plasticity/stats/student.h"
 
 namespace attention_plasticity {
 namespace {
-
-constexpr int heads_of_layer = 4;
-constexpr std::size_t group_count = 8;
-
-// A run of `layers` layers of four heads whose ap_exact and its values without each group are random.
-ComparedRun random_run(unsigned seed, int layers = 2, std::string digest = "same") {
-  std::mt19937 generator(seed);
-  std::uniform_real_distribution<double> share(0.2, 0.8);
-  CsvTable table{{"layer", "q_head", "k_head", "ap_exact", "ap_exact_se", "slope_norm"}, {}, {}, "head_metrics.csv"};
-  GroupValues groups;
-  for (int layer = 0; layer < layers; ++layer) {
-    for (int head = 0; head < heads_of_layer; ++head) {
-      const double value = share(generator);
-      table.rows.push_back({fmt::format("{}", layer), fmt::format("{}", head), fmt::format("{}", head / 2),
-                            fmt::format("{}", value), "0.05", fmt::format("{}", 10 * value)});
-      table.lines.push_back(table.rows.size() + 1);
-      std::vector<double>& of_head = groups.emplace_back();
-      for (std::size_t g = 0; g < group_count; ++g) of_head.push_back(value + 0.01 * share(generator));
-    }
-  }
-  ComparedRun run{"run" + digest, {}, 64, DocumentGroups{group_count, 16, digest}, {}, HeadMetrics(table), {}};
-  run.description.model = "toy";
-  run.description.num_layers = layers;
-  run.description.num_q_heads = heads_of_layer;
-  run.description.num_k_heads = 2;
-  run.without_group.emplace("ap_exact", std::move(groups));
-  return run;
-}
 
 // The definition, written out.
 double naive_error(const std::vector<double>& without) {
@@ -62,10 +32,10 @@ TEST(Compare, PairsTheGroupsOfTheSameDocuments) {
   const ColumnComparison& column = comparison.columns.front();
   const GroupValues& groups_a = *a.groups_of("ap_exact");
   const GroupValues& groups_b = *b.groups_of("ap_exact");
-  std::vector<double> model(group_count);
+  std::vector<double> model(random_run_groups);
   for (std::size_t i = 0; i < column.heads.size(); ++i) {
     std::vector<double> differences;
-    for (std::size_t g = 0; g < group_count; ++g) {
+    for (std::size_t g = 0; g < random_run_groups; ++g) {
       differences.push_back(groups_b[i][g] - groups_a[i][g]);
       model[g] += differences.back() / static_cast<double>(column.heads.size());
     }
@@ -73,7 +43,7 @@ TEST(Compare, PairsTheGroupsOfTheSameDocuments) {
     EXPECT_DOUBLE_EQ(head.difference, head.b - head.a);
     EXPECT_NEAR(head.error, naive_error(differences), 1e-15);
     EXPECT_NEAR(head.z, head.difference / head.error, 1e-12);
-    EXPECT_NEAR(head.p, student_p(head.z, group_count - 1), 1e-15);
+    EXPECT_NEAR(head.p, student_p(head.z, random_run_groups - 1), 1e-15);
   }
   EXPECT_NEAR(column.model.error, naive_error(model), 1e-15);
 }
@@ -83,7 +53,7 @@ TEST(Compare, AddsTheErrorsOfDifferentDocuments) {
   EXPECT_FALSE(comparison.paired);
   for (const HeadDifference& head : comparison.columns.front().heads) {
     EXPECT_NEAR(head.error, 0.05 * std::sqrt(2), 1e-15);
-    EXPECT_NEAR(head.p, student_p(head.z, group_count - 1), 1e-15);
+    EXPECT_NEAR(head.p, student_p(head.z, random_run_groups - 1), 1e-15);
   }
 }
 

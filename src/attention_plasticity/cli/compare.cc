@@ -5,12 +5,14 @@
 
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
+#include "attention_plasticity/cli/gnuplot_here.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/compare/comparison.h"
 #include "attention_plasticity/compare/comparison_text.h"
 #include "attention_plasticity/compare/series.h"
 #include "attention_plasticity/compare/series_text.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/figure/figure.h"
 #include "attention_plasticity/results/output_files.h"
 
 namespace attention_plasticity {
@@ -39,8 +41,7 @@ const FieldTable<CompareFlags>& compare_table() {
        "the number in which the names of the folders differ", "series"},
       {"threshold", values::number(), option(&SeriesOptions::threshold),
        "Value whose crossing a series tells, head by head.", "", "series"},
-      {"output", values::any_text("FOLDER"), &Flags::output,
-       "Folder for head_differences.csv and comparison.json; of a series head_series.csv and series.json.",
+      {"output", values::any_text("FOLDER"), &Flags::output, "Folder for tables, summary and figures.",
        "nothing is written"},
       {"quiet", values::boolean(), &Flags::quiet, "Print no summary."},
   };
@@ -52,10 +53,34 @@ struct NamedText {
   std::string text;
 };
 
-void write_files(const std::filesystem::path& folder, const std::vector<NamedText>& files, bool quiet) {
-  OutputFiles output;
-  for (const NamedText& file : files) output.stage(folder / file.name, file.text);
-  output.commit();
+struct NamedFigure {
+  std::string_view name;
+  FigureKind kind;
+};
+
+// The figures are drawn from the tables, which are written before.
+void write_files(const std::filesystem::path& folder, std::vector<NamedText> files,
+                 const std::vector<NamedFigure>& figures, bool quiet) {
+  const auto write = [&folder](const std::vector<NamedText>& written) {
+    OutputFiles output;
+    for (const NamedText& file : written) output.stage(folder / file.name, file.text);
+    output.commit();
+  };
+  write(files);
+  const Gnuplot gnuplot = gnuplot_here();
+  if (gnuplot.program.empty()) {
+    tell("gnuplot is not installed, so no figures are drawn\n");
+  } else {
+    std::vector<NamedText> images;
+    for (const NamedFigure& figure : figures) {
+      FigureOptions options;
+      options.kind = figure.kind;
+      options.table = folder;
+      images.push_back({figure.name, draw_figure(options, gnuplot).image});
+    }
+    write(images);
+    files.insert(files.end(), images.begin(), images.end());
+  }
   if (quiet) return;
   fmt::print("\nWritten:\n");
   for (const NamedText& file : files) fmt::print("  {}\n", (folder / file.name).string());
@@ -75,7 +100,7 @@ void compare_two(std::span<const ComparedRun> runs, const CompareFlags& flags) {
   write_files(
       *flags.output,
       {{"head_differences.csv", differences_csv(comparison)}, {"comparison.json", comparison_json(comparison, a, b)}},
-      flags.quiet);
+      {{"changes.png", FigureKind::changes}, {"change_map.png", FigureKind::change_map}}, flags.quiet);
 }
 
 void follow(std::span<const ComparedRun> runs, const std::vector<std::string>& folders, const CompareFlags& flags) {
@@ -85,7 +110,7 @@ void follow(std::span<const ComparedRun> runs, const std::vector<std::string>& f
   if (!flags.quiet) fmt::print("{}", series_table(series, runs));
   if (!flags.output) return;
   write_files(*flags.output, {{"head_series.csv", series_csv(series)}, {"series.json", series_json(series, runs)}},
-              flags.quiet);
+              {{"series.png", FigureKind::series}}, flags.quiet);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_table.h"
+#include "attention_plasticity/compare/number_text.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/results/csv_text.h"
 
@@ -48,12 +49,6 @@ std::vector<HeadDifference> strongest(const ColumnComparison& column) {
   return heads;
 }
 
-std::string number(double value, const char* format) {
-  return std::isnan(value) ? "-" : fmt::format(fmt::runtime(format), value);
-}
-
-std::string probability(double p) { return p < 0.0001 ? "<0.0001" : number(p, "{:.4f}"); }
-
 std::string pairing_text(const Comparison& comparison) {
   if (comparison.paired) {
     return fmt::format("Both runs measured the same {}, so errors are paired.",
@@ -67,10 +62,11 @@ std::string means_table(const Comparison& comparison) {
       {"column", "heads", "mean a", "mean b", "difference", "se", "p", "moved", "up", "down", "rank correlation"}};
   for (const ColumnComparison& column : comparison.columns) {
     const auto moved = [&](std::size_t count) { return column.has_errors ? fmt::format("{}", count) : "-"; };
-    rows.push_back({column.column, fmt::format("{}", column.count), number(column.model.a, "{:.4f}"),
-                    number(column.model.b, "{:.4f}"), number(column.model.difference, "{:+.4f}"),
-                    number(column.model.error, "{:.4f}"), probability(column.model.p), moved(column.up + column.down),
-                    moved(column.up), moved(column.down), number(column.rank_correlation, "{:.3f}")});
+    rows.push_back({column.column, fmt::format("{}", column.count), number_text(column.model.a, "{:.4f}"),
+                    number_text(column.model.b, "{:.4f}"), number_text(column.model.difference, "{:+.4f}"),
+                    number_text(column.model.error, "{:.4f}"), probability_text(column.model.p),
+                    moved(column.up + column.down), moved(column.up), moved(column.down),
+                    number_text(column.rank_correlation, "{:.3f}")});
   }
   return text_table(rows);
 }
@@ -90,9 +86,10 @@ std::string heads_text(const ColumnComparison& column) {
   if (heads.empty()) return {};
   std::vector<TextRow> rows{{"layer", "q_head", "a", "b", "difference", "se", "z", "q"}};
   for (const HeadDifference& head : heads) {
-    rows.push_back({fmt::format("{}", head.head.layer), fmt::format("{}", head.head.q_head), number(head.a, "{:.4f}"),
-                    number(head.b, "{:.4f}"), number(head.difference, "{:+.4f}"), number(head.error, "{:.4f}"),
-                    number(head.z, "{:+.1f}"), probability(head.q)});
+    rows.push_back({fmt::format("{}", head.head.layer), fmt::format("{}", head.head.q_head),
+                    number_text(head.a, "{:.4f}"), number_text(head.b, "{:.4f}"),
+                    number_text(head.difference, "{:+.4f}"), number_text(head.error, "{:.4f}"),
+                    number_text(head.z, "{:+.1f}"), probability_text(head.q)});
   }
   return fmt::format("\n{}: the heads that changed most{}\n\n{}", column.column,
                      column.has_errors ? ", in units of their error" : "", text_table(rows));

@@ -23,13 +23,23 @@ using HeadPlace = std::pair<int, int>;  // layer and query head
 
 HeadPlace place_of(const HeadId& head) { return {head.layer, head.q_head}; }
 
-// The numbers in a name, in order: 12 and 500 in "model12-step500".
-std::vector<double> numbers_in(const std::string& name) {
+// A number in a name and the letters before it: 500 and "step" in "model12-step_500".
+struct NumberInName {
+  double value;
+  std::string word;
+};
+
+std::vector<NumberInName> numbers_in(const std::string& name) {
   constexpr std::string_view digits = "0123456789";
-  std::vector<double> numbers;
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::vector<NumberInName> numbers;
   for (std::size_t begin = name.find_first_of(digits); begin != std::string::npos;) {
     const std::size_t end = std::min(name.find_first_not_of(digits, begin), name.size());
-    numbers.push_back(std::stod(name.substr(begin, end - begin)));
+    std::size_t word_end = begin;
+    while (word_end > 0 && (name[word_end - 1] == '-' || name[word_end - 1] == '_')) --word_end;
+    std::size_t word = word_end;
+    while (word > 0 && is_letter(name[word - 1])) --word;
+    numbers.push_back({std::stod(name.substr(begin, end - begin)), name.substr(word, word_end - word)});
     begin = name.find_first_of(digits, end);
   }
   return numbers;
@@ -201,16 +211,17 @@ class ColumnBuilder {
 
 SeriesAxis axis_of_names(std::span<const std::string> folders) {
   SeriesAxis axis;
-  std::vector<std::vector<double>> numbers;
+  std::vector<std::vector<NumberInName>> numbers;
   numbers.reserve(folders.size());
   for (const std::string& folder : folders) numbers.push_back(numbers_in(folder_name(folder)));
   const bool alike = std::ranges::all_of(
-      numbers, [&](const std::vector<double>& of_name) { return of_name.size() == numbers.front().size(); });
+      numbers, [&](const std::vector<NumberInName>& of_name) { return of_name.size() == numbers.front().size(); });
   for (std::size_t i = numbers.empty() || !alike ? 0 : numbers.front().size(); i > 0; --i) {
     std::set<double> distinct;
-    for (const std::vector<double>& of_name : numbers) distinct.insert(of_name[i - 1]);
+    for (const std::vector<NumberInName>& of_name : numbers) distinct.insert(of_name[i - 1].value);
     if (distinct.size() != numbers.size()) continue;
-    for (const std::vector<double>& of_name : numbers) axis.values.push_back(of_name[i - 1]);
+    for (const std::vector<NumberInName>& of_name : numbers) axis.values.push_back(of_name[i - 1].value);
+    if (!numbers.front()[i - 1].word.empty()) axis.name = numbers.front()[i - 1].word;
     return axis;
   }
   axis.values.resize(folders.size());

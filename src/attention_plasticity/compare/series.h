@@ -19,8 +19,8 @@ struct SeriesAxis {
   std::vector<double> values;  ///< of each run, finite
 };
 
-/// The axis of runs in these folders: the number in which their names differ ("step-500", "step-1000"), and otherwise
-/// their order, from 0.
+/// The axis of runs in these folders: the number in which their names differ ("step-500", "step-1000"), named after the
+/// letters before it, and otherwise their order, from 0.
 SeriesAxis axis_of_names(std::span<const std::string> folders);
 
 /// The axis that a text describes for these folders: NAME=V1,V2,... in the order of the folders, or the path of a CSV

@@ -20,6 +20,8 @@ using Names = std::vector<std::string>;
 TEST(SeriesAxis, IsTheNumberInWhichNamesDiffer) {
   EXPECT_EQ(axis_of_names(Names{"out/step-500", "out/step-1000", "out/step-0"}).values,
             (std::vector<double>{500, 1000, 0}));
+  EXPECT_EQ(axis_of_names(Names{"out/step-500", "out/step-1000"}).name, "step");
+  EXPECT_EQ(axis_of_names(Names{"500", "1000"}).name, "run");
   EXPECT_EQ(axis_of_names(Names{"qwen3-step7/", "qwen3-step70/"}).values, (std::vector<double>{7, 70}));
   EXPECT_EQ(axis_of_names(Names{"a2-1", "a3-1"}).values, (std::vector<double>{2, 3}));
 }

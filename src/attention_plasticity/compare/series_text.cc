@@ -11,6 +11,7 @@
 
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_table.h"
+#include "attention_plasticity/compare/number_text.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/results/csv_text.h"
 
@@ -53,10 +54,6 @@ Changed changed_in(const ColumnSeries& column, std::size_t run, const Series& se
   return changed;
 }
 
-std::string number(double value, const char* format) {
-  return std::isnan(value) ? "-" : fmt::format(fmt::runtime(format), value);
-}
-
 std::string crossing_text(const SeriesPoint& point) { return point.crossing > 0 ? "up" : "down"; }
 
 std::string model_table(const ColumnSeries& column, const Series& series) {
@@ -68,9 +65,9 @@ std::string model_table(const ColumnSeries& column, const Series& series) {
     const auto count = [&](std::size_t heads) {
       return run > 0 && column.has_errors ? fmt::format("{}", heads) : std::string("-");
     };
-    rows.push_back({fmt::format("{}", series.axis.values[run]), number(point.value, "{:.4f}"),
-                    number(point.error, "{:.4f}"), number(point.change.difference, "{:+.4f}"),
-                    number(point.change.error, "{:.4f}"), number(point.change.p, "{:.4f}"), count(changed.up),
+    rows.push_back({fmt::format("{}", series.axis.values[run]), number_text(point.value, "{:.4f}"),
+                    number_text(point.error, "{:.4f}"), number_text(point.change.difference, "{:+.4f}"),
+                    number_text(point.change.error, "{:.4f}"), probability_text(point.change.p), count(changed.up),
                     count(changed.down), fmt::format("{}", changed.above)});
   }
   return text_table(rows);
@@ -84,7 +81,8 @@ std::string crossing_table(const ColumnSeries& column, const Series& series) {
     const auto& [head, run] = all[i];
     rows.push_back({fmt::format("{}", series.axis.values[run]), fmt::format("{}", head->head.layer),
                     fmt::format("{}", head->head.q_head), crossing_text(head->points[run]),
-                    number(head->points[run - 1].value, "{:.4f}"), number(head->points[run].value, "{:.4f}")});
+                    number_text(head->points[run - 1].value, "{:.4f}"),
+                    number_text(head->points[run].value, "{:.4f}")});
   }
   const std::string title =
       fmt::format("{} crosses {}{}", column.column, series.threshold,

@@ -55,6 +55,7 @@ const std::map<std::string, std::vector<std::string>> before{
     {"docs/method.md",
      {"attention-plasticity analyze --config configs/example-smollm2-135m.yaml --quiet",
       "attention-plasticity analyze --config configs/example-minidoc-qwen3.yaml --quiet"}},
+    {"README.md", {"attention-plasticity analyze --dataset_local_root DUMP --seed 1 -o out/tuned --quiet"}},
     // A plan wants all heads of a model.
     {"--help",
      {"ln -sfn examples/minidoc-qwen3 DUMP", "ln -sf examples/minidoc-qwen3/head_labels.csv head_labels.csv",

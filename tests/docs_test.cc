@@ -59,7 +59,9 @@ const std::map<std::string, std::vector<std::string>> before{
     // A plan wants all heads of a model.
     {"--help",
      {"ln -sfn examples/minidoc-qwen3 DUMP", "ln -sf examples/minidoc-qwen3/head_labels.csv head_labels.csv",
-      "echo 'dataset_local_root: DUMP' > run.yaml"}},
+      "echo 'dataset_local_root: DUMP' > run.yaml",
+      "attention-plasticity analyze --dataset_local_root DUMP -o out/base --quiet",
+      "cp -r out/base out/tuned && cp -r out/base out/step-100 && cp -r out/base out/step-200"}},
 };
 
 // Files and folders that pages name, as links to what they stand for. `configs`, `examples` and a copy of `results` are

@@ -248,6 +248,7 @@ std::uint64_t ParquetFile::entries(const Column& column) const {
 }
 
 void ParquetFile::prepare(const std::vector<Column>& columns, bool digest) {
+  impl_->leaves_to_read.reserve(columns.size());
   for (const Column& column : columns) {
     guarded(impl_->path, fmt::format("column '{}'", column.name), [&] { impl_->check(column); });
     impl_->leaves_to_read.push_back(column.leaf);

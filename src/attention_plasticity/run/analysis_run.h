@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,10 +11,20 @@
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/analyze_dump.h"
+#include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/run/config.h"
+#include "attention_plasticity/run/head_outcome.h"
+#include "attention_plasticity/run/head_pass.h"
 #include "attention_plasticity/run/prepared_run.h"
 
 namespace attention_plasticity {
+
+/// A file of the dump that a run read.
+struct ReadInput {
+  Side side = Side::query;
+  HeadKey head;
+  InputDigest input;
+};
 
 /// What a run measured.
 struct RunResult {
@@ -29,13 +38,11 @@ struct RunResult {
   std::vector<std::uint64_t> examples;
   /// What the vectors say about their rotation; none without `rotation_check`, or without a rotation.
   std::optional<RotationShares> rotation_shares;
+  std::vector<ReadInput> inputs;   ///< by (layer, head), queries before keys
   std::uint64_t dropped_rows = 0;  ///< by `non_finite: drop`
   bool interrupted = false;        ///< stopped before all was measured
   std::exception_ptr failure;      ///< why it stopped without a request: files did not arrive
 };
-
-/// Waits until the files of a task are there; what it throws ends the run.
-using HeadArrival = std::function<void(const HeadTask&)>;
 
 /// Reads and analyses the heads of a prepared run on `workers` threads. The results do not depend on their number.
 /// Files that did not exist when the run was prepared are waited for by `arrive`. Throws Error(usage) when the vectors

@@ -15,8 +15,8 @@ namespace {
 
 // The keys of one file, shared by the tasks that read them.
 struct KeyGroup {
-  std::promise<OrientedKeys> promise;
-  std::shared_future<OrientedKeys> keys = promise.get_future().share();
+  std::promise<LoadedKeys> promise;
+  std::shared_future<LoadedKeys> keys = promise.get_future().share();
   std::uint64_t bytes = 0;
   std::size_t unfinished = 0;
   bool started = false;
@@ -117,7 +117,7 @@ class HeadQueue {
       first = !std::exchange(group->started, true);
     }
     if (first) load_into(*group, tasks_[task]);
-    const OrientedKeys* keys = nullptr;
+    const LoadedKeys* keys = nullptr;
     std::exception_ptr failure;
     try {
       keys = &group->keys.get();

@@ -8,7 +8,7 @@
 #include <span>
 #include <stop_token>
 
-#include "attention_plasticity/analysis/head_analysis.h"
+#include "attention_plasticity/run/head_outcome.h"
 #include "attention_plasticity/run/prepared_run.h"
 
 namespace attention_plasticity {
@@ -29,10 +29,10 @@ struct QueueOptions {
 };
 
 /// Reads and prepares the keys of a task.
-using LoadKeys = std::function<OrientedKeys(const HeadTask&)>;
+using LoadKeys = std::function<LoadedKeys(const HeadTask&)>;
 
 /// The work of one task, on any thread. Gets the keys, or the failure to load them. Must not throw.
-using HeadWork = std::function<void(std::size_t task, const OrientedKeys* keys, const std::exception_ptr& failure)>;
+using HeadWork = std::function<void(std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure)>;
 
 /// Runs `work` for every task on `workers` threads, which take the tasks in order. Tasks with the same key file must be
 /// adjacent, as prepare_run orders them. They share its keys: the first task loads them, and they are freed after the

@@ -44,10 +44,10 @@ std::vector<HeadTask> tasks_of_groups(const std::vector<std::size_t>& sizes, std
 
 QueueOptions with_workers(int workers) { return {workers, std::nullopt, {}}; }
 
-OrientedKeys keys_of(const HeadTask& task) {
+LoadedKeys keys_of(const HeadTask& task) {
   HeadRows rows;
   rows.width = static_cast<std::size_t>(task.head.k_head);
-  return {KeptRows(std::move(rows)), {}};
+  return {{KeptRows(std::move(rows)), {}}, {}};
 }
 
 // What a queue did, recorded by the functions given to it.
@@ -111,11 +111,11 @@ void run(std::span<const HeadTask> tasks, const QueueOptions& options, Ledger& l
         ledger.loaded(task);
         return keys_of(task);
       },
-      [&](std::size_t task, const OrientedKeys* keys, const std::exception_ptr& failure) {
+      [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure) {
         ledger.begin(task);
         EXPECT_EQ(failure, nullptr);
         ASSERT_NE(keys, nullptr);
-        EXPECT_EQ(keys->rows.view().width, static_cast<std::size_t>(tasks[task].head.k_head));
+        EXPECT_EQ(keys->keys.rows.view().width, static_cast<std::size_t>(tasks[task].head.k_head));
         std::this_thread::sleep_for(work_time);
         ledger.end(task);
       },
@@ -189,18 +189,17 @@ TEST(HeadQueue, WorksOnAsManyTasksAsItHasWorkers) {
   Meeting meeting(4);
   std::atomic<int> met = 0;
   for_each_head(tasks, with_workers(4), keys_of,
-                [&](std::size_t, const OrientedKeys*, const std::exception_ptr&) { met += meeting.join() ? 1 : 0; },
-                {});
+                [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) { met += meeting.join() ? 1 : 0; }, {});
   EXPECT_EQ(met, 4);
 }
 
 TEST(HeadQueue, GivesTheSameKeysToAllTasksOfAGroup) {
   const std::vector<HeadTask> tasks = tasks_of_groups({3, 3});
   std::mutex mutex;
-  std::map<int, std::set<const OrientedKeys*>> seen;
+  std::map<int, std::set<const LoadedKeys*>> seen;
   Meeting meeting(6);
   for_each_head(tasks, with_workers(6), keys_of,
-                [&](std::size_t task, const OrientedKeys* keys, const std::exception_ptr&) {
+                [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr&) {
                   meeting.join();
                   const std::scoped_lock lock(mutex);
                   seen[tasks[task].head.k_head].insert(keys);
@@ -225,7 +224,7 @@ TEST(HeadQueue, TellsAFailureOfLoadingToEachTaskOfThatGroupAndToNoOther) {
           ++failed_loads;
           throw Error(ErrorKind::input, "broken keys", task.key_file.string());
         },
-        [&](std::size_t task, const OrientedKeys* keys, const std::exception_ptr& failure) {
+        [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure) {
           EXPECT_EQ(keys == nullptr, failure != nullptr);
           std::string message;
           try {
@@ -271,7 +270,7 @@ TEST(HeadQueue, GivesMemoryBackWhenATaskAndItsGroupEnd) {
   Meeting meeting(2);
   std::atomic<int> met = 0;
   for_each_head(tasks, {.workers = 2, .memory_limit = 100}, keys_of,
-                [&](std::size_t task, const OrientedKeys*, const std::exception_ptr&) {
+                [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) {
                   if (task > 0) met += meeting.join() ? 1 : 0;
                 },
                 {});
@@ -297,8 +296,7 @@ TEST(HeadQueue, BeginsNothingAfterAStopRequest) {
   stop.request_stop();
   for_each_head(
       tasks, with_workers(2), keys_of,
-      [&](std::size_t task, const OrientedKeys*, const std::exception_ptr&) { ADD_FAILURE() << task; },
-      stop.get_token());
+      [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) { ADD_FAILURE() << task; }, stop.get_token());
 }
 
 TEST(HeadQueue, FinishesWhatItHasBegunAfterAStopRequest) {
@@ -307,7 +305,7 @@ TEST(HeadQueue, FinishesWhatItHasBegunAfterAStopRequest) {
   std::vector<std::size_t> ended;
   for_each_head(
       tasks, with_workers(1), keys_of,
-      [&](std::size_t task, const OrientedKeys* keys, const std::exception_ptr&) {
+      [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr&) {
         if (task == 2) stop.request_stop();
         EXPECT_NE(keys, nullptr);
         ended.push_back(task);
@@ -324,7 +322,7 @@ TEST(HeadQueue, StopsAllItsWorkers) {
   std::atomic<int> ended = 0;
   for_each_head(
       tasks, with_workers(3), keys_of,
-      [&](std::size_t, const OrientedKeys*, const std::exception_ptr&) {
+      [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) {
         ++begun;
         meeting.join();
         stop.request_stop();
@@ -342,7 +340,7 @@ TEST(HeadQueue, StopsWorkersThatWaitForRoom) {
   std::atomic<int> begun = 0;
   for_each_head(
       tasks, {.workers = 3, .memory_limit = 100}, keys_of,
-      [&](std::size_t, const OrientedKeys*, const std::exception_ptr&) {
+      [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) {
         ++begun;
         std::this_thread::sleep_for(20ms);
         stop.request_stop();
@@ -388,7 +386,7 @@ TEST(HeadQueue, StartsATaskOnceItsFilesAreThere) {
   };
   for_each_head(
       tasks, options, keys_of,
-      [&](std::size_t task, const OrientedKeys*, const std::exception_ptr&) { tell("begun", tasks[task].head.q_head); },
+      [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) { tell("begun", tasks[task].head.q_head); },
       {});
   for (int head = 0; head < 4; ++head) {
     const auto arrived = std::ranges::find(story, fmt::format("arrived {}", head));
@@ -408,7 +406,7 @@ TEST(HeadQueue, WorksWhileOtherFilesAreOnTheirWay) {
   };
   std::size_t done = 0;
   for_each_head(tasks, options, keys_of,
-                [&](std::size_t task, const OrientedKeys*, const std::exception_ptr&) {
+                [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) {
                   if (task == 0) first_done.set_value();
                   ++done;
                 },
@@ -426,8 +424,8 @@ TEST(HeadQueue, EndsWhenFilesDoNotArrive) {
       return TaskBytes{};
     };
     try {
-      for_each_head(tasks, options, keys_of,
-                    [&](std::size_t, const OrientedKeys*, const std::exception_ptr&) { ++done; }, {});
+      for_each_head(tasks, options, keys_of, [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) { ++done; },
+                    {});
       FAIL();
     } catch (const Error& error) {
       EXPECT_EQ(std::string(error.what()), "lost");
@@ -445,7 +443,7 @@ TEST(HeadQueue, DoesNotAskAgainForFilesThatDidNotArrive) {
     return TaskBytes{};
   };
   EXPECT_THROW(
-      for_each_head(tasks, options, keys_of, [](std::size_t, const OrientedKeys*, const std::exception_ptr&) {}, {}),
+      for_each_head(tasks, options, keys_of, [](std::size_t, const LoadedKeys*, const std::exception_ptr&) {}, {}),
       Error);
   EXPECT_EQ(asked, 1);
 }
@@ -460,7 +458,7 @@ TEST(HeadQueue, WaitsForNoFilesAfterAStopRequest) {
     return TaskBytes{};
   };
   for_each_head(
-      tasks, options, keys_of, [](std::size_t, const OrientedKeys*, const std::exception_ptr&) {}, stop.get_token());
+      tasks, options, keys_of, [](std::size_t, const LoadedKeys*, const std::exception_ptr&) {}, stop.get_token());
 }
 
 TEST(HeadQueue, CountsTheMemoryOfWhatHasArrived) {
@@ -469,7 +467,7 @@ TEST(HeadQueue, CountsTheMemoryOfWhatHasArrived) {
   std::atomic<int> most = 0;
   QueueOptions options{4, 250, [](const HeadTask&) { return TaskBytes{60, 40}; }};
   for_each_head(tasks, options, keys_of,
-                [&](std::size_t, const OrientedKeys*, const std::exception_ptr&) {
+                [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) {
                   const int now = ++at_once;
                   for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
                   }

@@ -125,7 +125,7 @@ class Check {
   // The configured layout and part with a theta of its own, and the same for the best way if that is another one.
   void add_refined_thetas() {
     std::vector<DescribedWay> refined;
-    const std::vector<const RowSample*> samples = evidence_.samples();
+    const std::vector<const RowSample*> samples = evidence_.samples(config_);
     const auto refine = [&](DescribedWay way, double gained_over) {
       way.theta = refined_theta(samples, *way.layout, way.components);
       if (way.theta == 0 || is_known(way)) return;

@@ -163,9 +163,9 @@ TEST(RotationEvidence, TakesTheFirstFourHeadsOfEachSide) {
   EXPECT_TRUE(evidence.empty()) << "only heads 0 to 3 count";
   evidence.add(Side::key, {0, 3}, rotated_rows({}, 4, 1, 1));
   EXPECT_FALSE(evidence.empty());
-  EXPECT_TRUE(evidence.samples().empty()) << "theta is refined on the first heads";
+  EXPECT_TRUE(evidence.samples({}).empty()) << "theta is refined on the first heads";
   evidence.add(Side::key, {0, 0}, rotated_rows({}, 4, 1, 1));
-  EXPECT_EQ(evidence.samples().size(), 1U);
+  EXPECT_EQ(evidence.samples({}).size(), 1U);
   EXPECT_EQ(evidence.shares().width, 4U);
 }
 
@@ -175,7 +175,7 @@ TEST(RotationEvidence, KeepsMoreSamplesOfFewLayersToFindARotation) {
   for (int head = 0; head < 6; ++head) files.push_back({Side::query, {0, head}, {}});
   RotationEvidence evidence(files, {}, {});
   for (int head = 0; head < 6; ++head) evidence.add(Side::query, {0, head}, rotated_rows({}, 4, 1, 1));
-  EXPECT_EQ(evidence.samples().size(), 4U);
+  EXPECT_EQ(evidence.samples({}).size(), 4U);
 }
 
 }  // namespace

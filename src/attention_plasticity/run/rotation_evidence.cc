@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <new>
 #include <set>
 #include <utility>
 
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/run/read_options.h"
 
 namespace attention_plasticity {
 namespace {
@@ -63,6 +65,17 @@ std::optional<Rotation> rotation_or_none(const RotationOfLayer& rotation, int la
   }
 }
 
+// Of a file that was readable before; none: it is not any more.
+std::optional<RowSample> read_sample(const RotationFile& file, const RunConfig& config) {
+  try {
+    return RowSample(read_head_file(file.path, file.side, read_options(config)).rows);
+  } catch (const Error&) {
+    return std::nullopt;
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  }
+}
+
 // Sums over files, then shares.
 struct Sums {
   double energy = 0;
@@ -103,11 +116,16 @@ RotationEvidence::RotationEvidence(std::vector<RotationFile> files, RotationOfLa
       described_(std::move(described)),
       measured_(files_.size()) {}
 
-void RotationEvidence::add(Side side, const HeadKey& head, const HeadRows& rows) {
+std::optional<std::size_t> RotationEvidence::find(Side side, const HeadKey& head) const {
   const auto found =
       std::ranges::find_if(files_, [&](const RotationFile& file) { return file.side == side && file.head == head; });
-  if (found == files_.end() || rows.size() < 2) return;
-  const auto index = static_cast<std::size_t>(found - files_.begin());
+  if (found == files_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - files_.begin());
+}
+
+std::optional<FileEvidence> RotationEvidence::add(Side side, const HeadKey& head, const HeadRows& rows) {
+  const std::optional<std::size_t> index = find(side, head);
+  if (!index || rows.size() < 2) return std::nullopt;
   RowSample sample(rows);
   Measured measured;
   measured.width = rows.width;
@@ -115,18 +133,29 @@ void RotationEvidence::add(Side side, const HeadKey& head, const HeadRows& rows)
   measured.known = tables_.fixed(sample);
   measured.configured = fixed_under_rotation(sample, rotation_or_none(configured_, head.layer, rows.width));
   measured.described = fixed_under_rotation(sample, rotation_or_none(described_, head.layer, rows.width));
-  if (keeps_sample_[index]) measured.sample = std::move(sample);
+  if (keeps_sample_[*index]) measured.sample = std::move(sample);
+  FileEvidence evidence = measured;
   const std::scoped_lock lock(mutex_);
-  measured_[index] = std::move(measured);
+  measured_[*index] = std::move(measured);
+  return evidence;
+}
+
+void RotationEvidence::restore(Side side, const HeadKey& head, FileEvidence evidence) {
+  const std::optional<std::size_t> index = find(side, head);
+  if (!index) return;
+  const std::scoped_lock lock(mutex_);
+  std::optional<Measured>& measured = measured_[*index];
+  if (!measured) measured = Measured{std::move(evidence), {}, {}};
 }
 
 void RotationEvidence::read_all(const RunConfig& config) {
   for (const RotationFile& file : files_) {
     try {
-      const ReadOptions options{.drop_non_finite = config.non_finite == NonFinite::drop};
-      add(file.side, file.head, read_head_file(file.path, file.side, options).rows);
+      add(file.side, file.head, read_head_file(file.path, file.side, read_options(config)).rows);
     } catch (const Error&) {
       continue;  // reported when the head is read
+    } catch (const std::bad_alloc&) {
+      continue;  // likewise
     }
   }
 }
@@ -154,12 +183,15 @@ RotationShares RotationEvidence::shares() const {
   return all;
 }
 
-std::vector<const RowSample*> RotationEvidence::samples() const {
+std::vector<const RowSample*> RotationEvidence::samples(const RunConfig& config) {
   const std::scoped_lock lock(mutex_);
   std::vector<const RowSample*> samples;
   samples.reserve(measured_.size());
-  for (const std::optional<Measured>& measured : measured_) {
-    if (measured && measured->sample) samples.push_back(&*measured->sample);
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    std::optional<Measured>& measured = measured_[i];
+    if (!measured || !keeps_sample_[i]) continue;
+    if (!measured->sample) measured->sample = read_sample(files_[i], config);
+    if (measured->sample) samples.push_back(&*measured->sample);
   }
   return samples;
 }
@@ -179,11 +211,10 @@ void RotationEvidence::measure(std::span<const RotationOfLayer> ways, const RunC
       measure_sample(*measured->sample);
       continue;
     }
-    try {
-      const ReadOptions options{.drop_non_finite = config.non_finite == NonFinite::drop};
-      measure_sample(RowSample(read_head_file(file.path, file.side, options).rows));
-    } catch (const Error&) {
-      measured->further.assign(ways.size(), nan);  // it was readable before
+    if (const std::optional<RowSample> sample = read_sample(file, config)) {
+      measure_sample(*sample);
+    } else {
+      measured->further.assign(ways.size(), nan);
     }
   }
 }

@@ -44,6 +44,15 @@ struct RotationShares {
   std::vector<LayerShares> layers;  ///< ascending
 };
 
+/// What the vectors of one file say about their rotation.
+struct FileEvidence {
+  std::size_t width = 0;      ///< of its vectors
+  double energy = 0;          ///< the mean of |v|^2
+  std::vector<double> known;  ///< the fixed part of the energy under known_ways(), as in EnergyShares
+  double configured = 0;      ///< likewise
+  double described = 0;       ///< likewise
+};
+
 /// A rotation for vectors of a given layer and width; none: unknown.
 using RotationOfLayer = std::function<std::optional<Rotation>(int layer, std::size_t width)>;
 
@@ -55,8 +64,10 @@ class RotationEvidence {
   /// are those of EnergyShares; a function that is empty gives NaN.
   RotationEvidence(std::vector<RotationFile> files, RotationOfLayer configured, RotationOfLayer described);
 
-  /// Notes what a file says if it is one of those that count, and has two rows.
-  void add(Side side, const HeadKey& head, const HeadRows& rows);
+  /// Notes what a file says, and returns it, if the file is one of those that count, and has two rows.
+  std::optional<FileEvidence> add(Side side, const HeadKey& head, const HeadRows& rows);
+  /// Notes what `add` returned for a file in an earlier run.
+  void restore(Side side, const HeadKey& head, FileEvidence evidence);
   /// Reads all files and adds them. Those that cannot be read are skipped.
   void read_all(const RunConfig& config);
 
@@ -64,22 +75,20 @@ class RotationEvidence {
   bool empty() const;
   RotationShares shares() const;
   /// Samples of the first query and key head of up to 8 layers, spread evenly, from which theta is refined; of further
-  /// heads where there are fewer layers and no rotation is configured.
-  std::vector<const RowSample*> samples() const;
+  /// heads where there are fewer layers and no rotation is configured. Files that were restored are read again.
+  std::vector<const RowSample*> samples(const RunConfig& config);
 
   /// Reads the files again to measure the shares under further ways.
   void measure(std::span<const RotationOfLayer> ways, const RunConfig& config);
 
  private:
-  struct Measured {
-    std::size_t width = 0;
-    double energy = 0;
-    std::vector<double> known;
-    double configured = 0;
-    double described = 0;
+  struct Measured : FileEvidence {
     std::vector<double> further;
     std::optional<RowSample> sample;
   };
+
+  // The place of a file among those that count.
+  std::optional<std::size_t> find(Side side, const HeadKey& head) const;
 
   std::vector<RotationFile> files_;
   std::vector<bool> keeps_sample_;

@@ -113,7 +113,7 @@ InferredRotation rotation_of(const RefinedWay& best, double next, RotationShares
 std::vector<RefinedWay> refined_ways(RotationEvidence& evidence, const RunConfig& config) {
   std::vector<RefinedWay> ways;
   std::vector<RotationOfLayer> rotations;
-  const std::vector<const RowSample*> samples = evidence.samples();
+  const std::vector<const RowSample*> samples = evidence.samples(config);
   for (const RotationShape& shape : rotation_shapes()) {
     const double theta = refined_theta(samples, shape);
     if (theta == 0) continue;

@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <limits>
 #include <map>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "attention_plasticity/dump/capture_metadata.h"
@@ -250,12 +252,44 @@ void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* befo
   const HeadFooter queries = readable_footer(task.query_file);
   task.query_bytes = estimated_bytes(queries, Side::query, config);
   task.width = queries.width;
-  task.key_bytes = before != nullptr && before->key_file == task.key_file
-                       ? before->key_bytes
-                       : estimated_bytes(readable_footer(task.key_file), Side::key, config);
+  task.query_rows = queries.rows;
+  if (before != nullptr && before->key_file == task.key_file) {
+    task.key_bytes = before->key_bytes;
+    task.key_rows = before->key_rows;
+    return;
+  }
+  const HeadFooter keys = readable_footer(task.key_file);
+  task.key_bytes = estimated_bytes(keys, Side::key, config);
+  task.key_rows = keys.rows;
 }
 
-PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {
+std::vector<InputFile> input_files(const PreparedRun& prepared) {
+  if (prepared.recorded_files) return *prepared.recorded_files;
+  std::set<fs::path> paths;
+  for (const HeadTask& task : prepared.tasks) paths.insert({task.query_file, task.key_file});
+  std::vector<InputFile> files;
+  files.reserve(paths.size());
+  for (const fs::path& path : paths) {
+    std::error_code missing;
+    InputFile file{
+        path.lexically_relative(prepared.layout.folder).generic_string(), fs::file_size(path, missing), {}, {}};
+    if (missing) continue;
+    std::error_code unknown;
+    if (prepared.hub) {
+      // In the Hub's cache a file is a link to its content, which is named by its etag.
+      const fs::path content = fs::read_symlink(path, unknown);
+      if (!unknown) file.etag = content.filename().string();
+    } else {
+      const fs::file_time_type time = fs::last_write_time(path, unknown);
+      const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
+      if (!unknown) file.modified_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+PreparedRun prepare_run(const RunConfig& config, const FoundDump& source, const PreparedRun* decided) {
   PreparedRun prepared;
   const fs::path& root = source.root;
   prepared.layout = source.layout;
@@ -287,17 +321,22 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {
   }
   check_keys_captured(prepared);
   note_large_heads(prepared, config);
-  add_rotation(prepared, config, root);
+  if (decided != nullptr) {
+    prepared.rotation = decided->rotation;
+    prepared.rotation_shares = decided->rotation_shares;
+  } else {
+    add_rotation(prepared, config, root);
+  }
   check_rotation(prepared);
   return prepared;
 }
 
-PreparedRun prepare_run(const RunConfig& config) {
+PreparedRun prepare_run(const RunConfig& config, const PreparedRun* decided) {
   if (!config.dataset_local_root) {
     throw Error(ErrorKind::usage, "a dump on disk is given as `dataset_local_root: FOLDER`");
   }
   const fs::path root = *config.dataset_local_root;
-  return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt, false});
+  return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt, false}, decided);
 }
 
 }  // namespace attention_plasticity

@@ -16,6 +16,7 @@
 #include "attention_plasticity/cli/fetching.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/machine.h"
+#include "attention_plasticity/cli/output_locks.h"
 #include "attention_plasticity/cli/progress.h"
 #include "attention_plasticity/cli/run_summary.h"
 #include "attention_plasticity/cli/signals.h"
@@ -206,8 +207,10 @@ class Analysis {
   }
 
   int shard(const Shard& shard) {
+    const std::vector<std::string> targets{shard_json_path(config())};
+    const std::vector<FolderLock> locks = locked_outputs(targets);
     check_earlier_shard(prepared(), config(), shard);
-    check_writable(shard_json_path(config()));
+    check_writable(targets);
     if (flags_.resume && is_shard_complete(prepared(), config(), shard)) {
       remove_kept_heads(keep().folder);
       return say_complete(shard_json_path(config()));
@@ -237,6 +240,7 @@ class Analysis {
   }
 
   int whole() {
+    const std::vector<FolderLock> locks = locked_outputs(result_paths(prepared(), config()));
     check_outputs(prepared(), config());
     if (flags_.resume && are_results_complete(prepared(), config())) {
       remove_kept_heads(keep().folder);

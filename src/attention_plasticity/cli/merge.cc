@@ -8,6 +8,7 @@
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/machine.h"
+#include "attention_plasticity/cli/output_locks.h"
 #include "attention_plasticity/cli/progress.h"
 #include "attention_plasticity/cli/run_summary.h"
 #include "attention_plasticity/cli/signals.h"
@@ -67,6 +68,7 @@ int run_merge(const Arguments& arguments) {
   const Terminal terminal = Terminal::of_standard_error();
   const StopOnSignal interruption([] {});
   MergedRun run(shards, {arguments.positionals.front(), flags.overwrite, flags.dataset_local_root, workers});
+  const std::vector<FolderLock> locks = locked_outputs(result_paths(run.prepared(), run.config()));
   check_outputs(run.prepared(), run.config());
   Progress progress(verbosity_of(flags.quiet, false, terminal), terminal, "heads");
   const RunResult result = run.result({{},

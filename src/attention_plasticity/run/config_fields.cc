@@ -74,8 +74,12 @@ FieldTable<RunConfig> dump_fields() {
       {"dataset_cache_dir", values::text(), &Config::dataset_cache_dir, "Folder that keeps downloaded files.",
        "the Hub's own cache"},
       {"download_max_workers", values::count(), &Config::download_max_workers, "Files downloaded at a time."},
+      {"verify_cache", values::boolean(), &Config::verify_cache,
+       "Check cached files against the Hub's digests before they are used; a wrong one is fetched again."},
       {"non_finite", values::word({"error", "drop"}), &Config::non_finite,
        "What to do about a NaN or an infinity in a vector: fail the head, or drop the row."},
+      {"max_vector_width", values::count(), &Config::max_vector_width,
+       "Most components of a vector; a head with wider ones fails before it is decoded."},
   };
 }
 
@@ -156,7 +160,7 @@ const FieldTable<RunConfig>& config_table() {
   // Which files are read, and what they hold, is compared by itself (run/run_manifest.h), whatever they are named.
   static constexpr std::array names_of_files{"model_dir",          "dataset_name",      "dataset_revision",
                                              "dataset_local_root", "dataset_cache_dir", "download_max_workers",
-                                             "rope_config"};
+                                             "rope_config",        "verify_cache"};
   static const FieldTable<RunConfig> table = [] {
     FieldTable<RunConfig> all;
     for (auto& [group, fields] :

@@ -195,8 +195,8 @@ void MergedRun::check_unchanged(const HeadTask& task) const {
           file.string());
     }
     const std::string name = file.parent_path().filename() / file.filename();
-    const std::vector<InputFile>& files = *prepared_.recorded_files;
-    const auto recorded = std::ranges::find(files, name, &InputFile::file);
+    const std::vector<RecordedFile>& files = *prepared_.known_files;
+    const auto recorded = std::ranges::find(files, name, &RecordedFile::file);
     if (recorded != files.end() && recorded->bytes != bytes) {
       throw Error(ErrorKind::input,
                   fmt::format("has {} bytes, and had {} when the shards were measured", bytes, recorded->bytes),

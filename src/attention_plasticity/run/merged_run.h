@@ -14,9 +14,9 @@ namespace attention_plasticity {
 /// How shards are put together.
 struct MergeOptions {
   std::string output_dir;
-  bool overwrite = false;                         ///< as in RunConfig
+  bool overwrite = false;                              ///< as in RunConfig
   std::optional<std::string> dataset_local_root = {};  ///< where the dump is now; none: where the shards found it
-  int workers = 1;                                ///< threads, where heads must be measured again
+  int workers = 1;                                     ///< threads, where heads must be measured again
 };
 
 /// The shards of a run, put together. What it writes is what one run over all heads would have written.

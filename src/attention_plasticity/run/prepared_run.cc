@@ -15,6 +15,7 @@
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/run/read_options.h"
 #include "attention_plasticity/run/rotation_inference.h"
 
 namespace attention_plasticity {
@@ -72,12 +73,12 @@ void check_captured(const DumpLayout& layout, Side side, int HeadKey::* member, 
               layout.file(side, *first).parent_path().string());
 }
 
-// Empty for a file that cannot be read, which is reported when the head is read.
-HeadFooter readable_footer(const fs::path& file) {
+// None for a file that cannot be read, which is reported when the head is read.
+std::optional<HeadFooter> readable_footer(const fs::path& file, const RunConfig& config) {
   try {
-    return read_head_footer(file);
+    return read_head_footer(file, read_options(config).max_vector_width);
   } catch (const Error&) {
-    return {};
+    return std::nullopt;
   }
 }
 
@@ -86,7 +87,7 @@ HeadFooter readable_footer(const fs::path& file) {
 bool is_absorbed(const ModelShape& model, const RunConfig& config, const DumpLayout& layout) {
   if (!model.absorbed_width || layout.keys.empty()) return false;
   if (std::ranges::any_of(layout.keys, [](const HeadKey& key) { return key.head != 0; })) return false;
-  const HeadFooter footer = readable_footer(layout.file(Side::key, *layout.keys.begin()));
+  const auto footer = readable_footer(layout.file(Side::key, *layout.keys.begin()), config).value_or(HeadFooter{});
   return footer.width > 0 ? footer.width == static_cast<std::size_t>(model.absorbed_width->value)
                           : config.num_k_heads == 1;
 }
@@ -249,42 +250,59 @@ std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout
 }  // namespace
 
 void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* before) {
-  const HeadFooter queries = readable_footer(task.query_file);
-  task.query_bytes = estimated_bytes(queries, Side::query, config);
-  task.width = queries.width;
-  task.query_rows = queries.rows;
+  if (const std::optional<HeadFooter> queries = readable_footer(task.query_file, config)) {
+    task.query_bytes = estimated_bytes(*queries, Side::query, config);
+    task.width = queries->width;
+    task.query_rows = queries->rows;
+    task.query_identity = queries->identity;
+  }
   if (before != nullptr && before->key_file == task.key_file) {
     task.key_bytes = before->key_bytes;
     task.key_rows = before->key_rows;
-    return;
+    task.key_identity = before->key_identity;
+  } else if (const std::optional<HeadFooter> keys = readable_footer(task.key_file, config)) {
+    task.key_bytes = estimated_bytes(*keys, Side::key, config);
+    task.key_rows = keys->rows;
+    task.key_identity = keys->identity;
   }
-  const HeadFooter keys = readable_footer(task.key_file);
-  task.key_bytes = estimated_bytes(keys, Side::key, config);
-  task.key_rows = keys.rows;
 }
 
-std::vector<InputFile> input_files(const PreparedRun& prepared) {
-  if (prepared.recorded_files) return *prepared.recorded_files;
-  std::set<fs::path> paths;
-  for (const HeadTask& task : prepared.tasks) paths.insert({task.query_file, task.key_file});
-  std::vector<InputFile> files;
+namespace {
+
+// None for a file that does not exist. What it was when the run was prepared counts, if that is known.
+std::optional<RecordedFile> recorded_file(const fs::path& path, const std::optional<FileIdentity>& identity,
+                                          const PreparedRun& prepared) {
+  RecordedFile file{path.lexically_relative(prepared.layout.folder).generic_string(), 0, {}, {}};
+  std::error_code unknown;
+  file.bytes = identity ? identity->bytes : fs::file_size(path, unknown);
+  if (unknown) return std::nullopt;
+  if (prepared.hub) {
+    // In the Hub's cache a file is a link to its content, which is named by its etag.
+    const fs::path content = fs::read_symlink(path, unknown);
+    if (!unknown) file.etag = content.filename().string();
+  } else if (identity) {
+    file.modified_ns = identity->modified;
+  } else {
+    const fs::file_time_type time = fs::last_write_time(path, unknown);
+    const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
+    if (!unknown) file.modified_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+  }
+  return file;
+}
+
+}  // namespace
+
+std::vector<RecordedFile> recorded_files(const PreparedRun& prepared) {
+  if (prepared.known_files) return *prepared.known_files;
+  std::map<fs::path, std::optional<FileIdentity>> paths;
+  for (const HeadTask& task : prepared.tasks) {
+    paths.emplace(task.query_file, task.query_identity);
+    paths.emplace(task.key_file, task.key_identity);
+  }
+  std::vector<RecordedFile> files;
   files.reserve(paths.size());
-  for (const fs::path& path : paths) {
-    std::error_code missing;
-    InputFile file{
-        path.lexically_relative(prepared.layout.folder).generic_string(), fs::file_size(path, missing), {}, {}};
-    if (missing) continue;
-    std::error_code unknown;
-    if (prepared.hub) {
-      // In the Hub's cache a file is a link to its content, which is named by its etag.
-      const fs::path content = fs::read_symlink(path, unknown);
-      if (!unknown) file.etag = content.filename().string();
-    } else {
-      const fs::file_time_type time = fs::last_write_time(path, unknown);
-      const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
-      if (!unknown) file.modified_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
-    }
-    files.push_back(std::move(file));
+  for (const auto& [path, identity] : paths) {
+    if (std::optional<RecordedFile> file = recorded_file(path, identity, prepared)) files.push_back(*std::move(file));
   }
   return files;
 }

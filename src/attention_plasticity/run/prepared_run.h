@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention_plasticity/dump/capture_metadata.h"
+#include "attention_plasticity/dump/input_file.h"
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/head_result.h"
 #include "attention_plasticity/run/config.h"
@@ -28,6 +29,9 @@ struct HeadTask {
   /// Rows of its files, as their footers say; 0: unknown.
   std::uint64_t query_rows = 0;
   std::uint64_t key_rows = 0;
+  /// Which files were there when they were measured; none: they could not be opened, or were not there yet.
+  std::optional<FileIdentity> query_identity;
+  std::optional<FileIdentity> key_identity;
 };
 
 /// The sizes of the model. They define the grid of heads and which query heads share a key head.
@@ -55,13 +59,13 @@ struct FoundDump {
 };
 
 /// What tells a head file from another version of it.
-struct InputFile {
+struct RecordedFile {
   std::string file;                         ///< its path below the folder of the heads, with slashes
   std::uint64_t bytes = 0;                  ///< its size
   std::optional<std::int64_t> modified_ns;  ///< of a dump on disk: nanoseconds since 1970, in UTC
   std::optional<std::string> etag;          ///< of a dump on the Hub: the name of its content in the cache
 
-  friend bool operator==(const InputFile&, const InputFile&) = default;
+  friend bool operator==(const RecordedFile&, const RecordedFile&) = default;
 };
 
 /// A run that is ready to start: the heads to analyse, and what is known of the model before any column is decoded.
@@ -80,7 +84,7 @@ struct PreparedRun {
   bool needs_all_files = false;
   std::vector<HeadTask> tasks;  ///< by (layer, q_head)
   /// The files of the tasks as they were when the heads were measured elsewhere; none: they are looked at on disk.
-  std::optional<std::vector<InputFile>> recorded_files;
+  std::optional<std::vector<RecordedFile>> known_files;
   std::optional<std::string> recorded_simd;  ///< likewise the instruction set; none: that of this program
   std::size_t skipped = 0;                   ///< number of selected heads that were not captured
   std::vector<std::string> notes;            ///< one line each, for the user
@@ -95,7 +99,7 @@ struct PreparedRun {
 PreparedRun prepare_run(const RunConfig& config, const FoundDump& source, const PreparedRun* decided = nullptr);
 
 /// The files of the run's tasks that are on disk, each once, by path.
-std::vector<InputFile> input_files(const PreparedRun& prepared);
+std::vector<RecordedFile> recorded_files(const PreparedRun& prepared);
 
 /// The same for the dump on disk that the configuration names.
 PreparedRun prepare_run(const RunConfig& config, const PreparedRun* decided = nullptr);

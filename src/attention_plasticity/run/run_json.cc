@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <map>
 #include <set>
 
 #include "attention_plasticity/json/json.h"
@@ -33,19 +34,29 @@ Json program_json(const PreparedRun& prepared) {
           {"simd", prepared.recorded_simd.value_or(program.simd)}};
 }
 
-Json file_json(const InputFile& file, bool is_from_hub) {
-  Json json{{"file", file.file}, {"bytes", file.bytes}};
+// `read`: what was read of the file; null: nothing.
+Json file_json(const RecordedFile& file, const InputDigest* read, bool is_from_hub) {
+  Json json{{"file", file.file}, {"bytes", read != nullptr ? read->file_bytes : file.bytes}};
   if (is_from_hub) {
     json["etag"] = value_or_null(file.etag);
   } else {
     json["modified"] = file.modified_ns ? Json(utc(*file.modified_ns)) : Json(nullptr);
   }
+  json["xxh128"] = read != nullptr && !read->digest.empty() ? Json(read->digest) : Json(nullptr);
   return json;
 }
 
-Json input_json(const PreparedRun& prepared, const RunConfig& config) {
+Json input_json(const PreparedRun& prepared, const RunConfig& config, const RunResult& run) {
+  std::map<std::string, const InputDigest*> read;
+  for (const ReadInput& input : run.inputs) {
+    const std::filesystem::path file = prepared.layout.file(input.side, input.head);
+    read[file.lexically_relative(prepared.layout.folder).generic_string()] = &input.input;
+  }
   Json heads = Json::array();
-  for (const InputFile& file : input_files(prepared)) heads.push_back(file_json(file, prepared.hub.has_value()));
+  for (const RecordedFile& file : recorded_files(prepared)) {
+    const auto found = read.find(file.file);
+    heads.push_back(file_json(file, found == read.end() ? nullptr : found->second, prepared.hub.has_value()));
+  }
   Json json{{"kind", prepared.hub ? "hub" : "local"}};
   if (prepared.hub) {
     json["repo"] = prepared.hub->repo;
@@ -188,7 +199,7 @@ std::string run_json(const PreparedRun& prepared, const RunConfig& config, const
                      std::span<const WrittenFile> files, const RunResources& resources) {
   const Json json{{"schema", run_json_schema},
                   {"program", program_json(prepared)},
-                  {"input", input_json(prepared, config)},
+                  {"input", input_json(prepared, config, run)},
                   {"model", model_json(prepared, run)},
                   {"rotation", rotation_json(prepared, config, run)},
                   {"sampling",

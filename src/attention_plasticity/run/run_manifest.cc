@@ -40,7 +40,7 @@ Json program_record() {
 
 Json input_record(const PreparedRun& prepared) {
   Json files = Json::array();
-  for (const InputFile& file : input_files(prepared)) {
+  for (const RecordedFile& file : recorded_files(prepared)) {
     files.push_back({{"file", file.file},
                      {"bytes", file.bytes},
                      {"modified_ns", value_or_null(file.modified_ns)},
@@ -81,6 +81,13 @@ Json heads_record(const PreparedRun& prepared) {
                      {"keys", task.key_file.lexically_relative(prepared.layout.folder).generic_string()}});
   }
   return heads;
+}
+
+// Adds a captured head to a layout.
+void note_folder(DumpLayout& layout, Side side, HeadKey head, const fs::path& file) {
+  (side == Side::query ? layout.queries : layout.keys).insert(head);
+  const std::string folder = file.parent_path().filename().string();
+  if (folder != head_folder_name(side, head)) layout.unusual_names[{side, head}] = folder;
 }
 
 json parsed(std::string_view manifest, const std::string& file) { return parse_json_object(manifest, {.file = file}); }
@@ -245,12 +252,12 @@ PreparedRun recorded_run(std::string_view manifest, const std::string& file) {
       prepared.hub = HubOrigin{hub.at("repo").get<std::string>(), hub.at("revision").get<std::string>(),
                                hub.at("commit").get<std::string>()};
     }
-    std::vector<InputFile> files;
+    std::vector<RecordedFile> files;
     for (const json& entry : input.at("files")) {
       files.push_back({entry.at("file").get<std::string>(), entry.at("bytes").get<std::uint64_t>(),
                        optional_of<std::int64_t>(entry.at("modified_ns")), optional_of<std::string>(entry.at("etag"))});
     }
-    prepared.recorded_files = std::move(files);
+    prepared.known_files = std::move(files);
     const json& model = record.at("model");
     prepared.grid = {model.at("num_layers").get<int>(), model.at("num_q_heads").get<int>(),
                      model.at("num_k_heads").get<int>()};
@@ -268,6 +275,8 @@ PreparedRun recorded_run(std::string_view manifest, const std::string& file) {
       task.head = {head.at("layer").get<int>(), head.at("q_head").get<int>(), head.at("k_head").get<int>()};
       task.query_file = prepared.layout.folder / head.at("queries").get<std::string>();
       task.key_file = prepared.layout.folder / head.at("keys").get<std::string>();
+      note_folder(prepared.layout, Side::query, {task.head.layer, task.head.q_head}, task.query_file);
+      note_folder(prepared.layout, Side::key, {task.head.layer, task.head.k_head}, task.key_file);
       prepared.tasks.push_back(std::move(task));
     }
     return prepared;

@@ -80,7 +80,7 @@ TEST(Manifest, GivesBackTheRun) {
   const PreparedRun read = recorded_run(manifest, "m");
   EXPECT_EQ(read.tasks.size(), prepared.tasks.size());
   EXPECT_EQ(read.tasks.back().key_file, prepared.tasks.back().key_file);
-  EXPECT_EQ(input_files(read), input_files(prepared));
+  EXPECT_EQ(recorded_files(read), recorded_files(prepared));
   EXPECT_EQ(read.model_name, prepared.model_name);
   EXPECT_EQ(read.rotation->layer(1, 4).rotation.frequency, prepared.rotation->layer(1, 4).rotation.frequency);
   const RunConfig again = resolve_config(recorded_settings(manifest, "m"));

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <span>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/gnuplot_here.h"
@@ -58,32 +59,28 @@ struct NamedFigure {
   FigureKind kind;
 };
 
-// The figures are drawn from the tables, which are written before.
-void write_files(const std::filesystem::path& folder, std::vector<NamedText> files,
+// The last of `files` tells what the others are. The figures are drawn from the tables, which are written before.
+void write_files(const std::filesystem::path& folder, const std::vector<NamedText>& files,
                  const std::vector<NamedFigure>& figures, bool quiet) {
-  const auto write = [&folder](const std::vector<NamedText>& written) {
-    OutputFiles output;
-    for (const NamedText& file : written) output.stage(folder / file.name, file.text);
-    output.commit();
-  };
-  write(files);
+  std::vector<std::string> written;
+  for (const NamedText& file : files) written.push_back((folder / file.name).string());
+  const std::vector<FolderLock> locks = lock_outputs(written);
+  OutputFiles output(written.back());
+  for (std::size_t i = 0; i < files.size(); ++i) output.stage(written[i], files[i].text);
+  output.commit();
   const Gnuplot gnuplot = gnuplot_here();
-  if (gnuplot.program.empty()) {
-    tell("gnuplot is not installed, so no figures are drawn\n");
-  } else {
-    std::vector<NamedText> images;
-    for (const NamedFigure& figure : figures) {
-      FigureOptions options;
-      options.kind = figure.kind;
-      options.table = folder;
-      images.push_back({figure.name, draw_figure(options, gnuplot).image});
-    }
-    write(images);
-    files.insert(files.end(), images.begin(), images.end());
+  if (gnuplot.program.empty()) tell("gnuplot is not installed, so no figures are drawn\n");
+  for (const NamedFigure& figure : figures) {
+    if (gnuplot.program.empty()) break;
+    FigureOptions options;
+    options.kind = figure.kind;
+    options.table = folder;
+    written.push_back((folder / figure.name).string());
+    write_file_atomically(written.back(), draw_figure(options, gnuplot).image);
   }
   if (quiet) return;
   fmt::print("\nWritten:\n");
-  for (const NamedText& file : files) fmt::print("  {}\n", (folder / file.name).string());
+  for (const std::string& file : written) fmt::print("  {}\n", file);
 }
 
 void tell_caveats(const std::vector<std::string>& caveats) {

@@ -112,7 +112,7 @@ const GroupValues* ComparedRun::groups_of(std::string_view column) const {
 }
 
 ComparedRun read_compared_run(const std::filesystem::path& folder, std::vector<std::string>& notes) {
-  const ResultFiles files(folder);
+  const ResultFiles files(folder, TableId::metrics, {TableId::metrics, TableId::groups});
   HeadMetrics metrics = read_head_metrics(files);
   std::optional<RunDescription> description = files.description();
   if (!description) {
@@ -128,8 +128,8 @@ ComparedRun read_compared_run(const std::filesystem::path& folder, std::vector<s
                        settings_in(run),
                        std::move(metrics),
                        {}};
-  if (const auto& groups = files.find(TableId::groups)) {
-    compared.without_group = group_values(read_csv(*groups), compared.metrics);
+  if (files.find(TableId::groups)) {
+    compared.without_group = group_values(files.read(TableId::groups), compared.metrics);
   }
   return compared;
 }

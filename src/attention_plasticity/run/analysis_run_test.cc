@@ -155,7 +155,7 @@ TEST(AnalysisRun, HandsTheObserverTheResultOrTheFailure) {
                                }
                              },
                              [](const std::string&) {}};
-  run_analysis(prepare_run(config), config, 1, observer, {});
+  run_analysis(prepare_run(config), config, {.workers = 1}, observer);
   EXPECT_EQ(seen, 2);
 }
 
@@ -331,7 +331,7 @@ TEST(StoppedRun, KeepsTheHeadsThatHadEnded) {
                                if (event.ended == 3) stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(prepare_run(config), config, 1, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 1, .stop = stop.get_token()}, observer);
   EXPECT_TRUE(run.interrupted);
   EXPECT_EQ(heads_of(run.results), (std::vector<HeadId>{{0, 0, 0}, {0, 2, 1}}));
   EXPECT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}}));
@@ -348,7 +348,7 @@ TEST(StoppedRun, LosesNoHeadThatAnyWorkerEnded) {
                                stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(prepare_run(config), config, 3, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 3, .stop = stop.get_token()}, observer);
   EXPECT_EQ(run.results.size(), ended);
   EXPECT_LE(ended, 3U);
   EXPECT_TRUE(run.interrupted);
@@ -362,7 +362,7 @@ TEST(StoppedRun, IsCompleteWhenTheLastHeadHadEnded) {
                                if (event.ended == event.total) stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(prepare_run(config), config, 2, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 2, .stop = stop.get_token()}, observer);
   EXPECT_FALSE(run.interrupted);
   EXPECT_EQ(run.results.size(), 2U);
 }
@@ -487,7 +487,7 @@ TEST(ModelError, StopDuringTheSecondMeasurementInterruptsTheRun) {
                                notes.push_back(note);
                                stop.request_stop();
                              }};
-  const RunResult run = run_analysis(prepare_run(config), config, 1, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 1, .stop = stop.get_token()}, observer);
   const std::vector<std::string> expected{
       "1 head was captured on other examples than the rest; measuring it again for the error of the model"};
   EXPECT_EQ(notes, expected);

@@ -129,7 +129,7 @@ void HubCache::place(const std::string& etag, const std::string& commit, const s
     fs::rename(content, link, failed);
   } else {
     AtomicFile copy(link);
-    fs::copy_file(content, copy.temporary(), failed);
+    fs::copy_file(content, copy.temporary(), fs::copy_options::overwrite_existing, failed);
     if (!failed) copy.commit();
   }
   if (failed) fail(link, failed);

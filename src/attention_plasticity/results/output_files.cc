@@ -1,9 +1,24 @@
 #include "attention_plasticity/results/output_files.h"
 
+#include <utility>
+
+#include "attention_plasticity/digest/digest.h"
+
 namespace attention_plasticity {
 
-void OutputFiles::stage(const std::filesystem::path& target, std::string_view content) {
-  staged_.emplace_back(target).write(content);
+std::string OutputFiles::stage(const std::filesystem::path& target, const std::function<void(const Sink&)>& write) {
+  AtomicFile file(target);
+  Digest digest(DigestKind::sha256);
+  write([&](std::string_view bytes) {
+    digest.add(bytes);
+    file.append(bytes);
+  });
+  staged_.push_back(std::move(file));
+  return digest.finish();
+}
+
+std::string OutputFiles::stage(const std::filesystem::path& target, std::string_view content) {
+  return stage(target, [&](const Sink& sink) { sink(content); });
 }
 
 void OutputFiles::commit() {
@@ -11,7 +26,7 @@ void OutputFiles::commit() {
   staged_.clear();
 }
 
-void check_writable(const std::filesystem::path& target) { AtomicFile(target).write(""); }
+void check_writable(const std::filesystem::path& target) { AtomicFile{target}; }
 
 std::filesystem::path partial_name(const std::filesystem::path& target) {
   std::filesystem::path name = target;

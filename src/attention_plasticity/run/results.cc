@@ -144,8 +144,8 @@ std::vector<std::string> write_results(const PreparedRun& prepared, const RunCon
     for (const ResultTable& table : result_tables()) {
       if (!is_written(table, parts)) continue;
       const std::string text = table_text(table.id, run.results, parts, run.without_group);
-      files.push_back({name(config.tables[table.id]), sha256(text)});
-      output.stage(files.back().path, text);
+      const std::string path = name(config.tables[table.id]);
+      files.push_back({path, output.stage(path, text)});
     }
   }
   const bool failed = run.results.empty() && !run.interrupted;

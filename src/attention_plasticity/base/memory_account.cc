@@ -25,6 +25,10 @@ bool MemoryBudget::take(std::uint64_t bytes) noexcept {
   return true;
 }
 
+std::unique_ptr<MemoryAccount> MemoryAccount::alone(MemoryBudget& budget, std::uint64_t own_limit) {
+  return std::unique_ptr<MemoryAccount>(new MemoryAccount(&budget, own_limit));
+}
+
 MemoryAccount::~MemoryAccount() {
   if (budget_ != nullptr) budget_->give_back(reserved_);
 }
@@ -32,7 +36,8 @@ MemoryAccount::~MemoryAccount() {
 void MemoryAccount::take(std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   if (held_ > limit_ || bytes > limit_ - held_ || !reserve(held_ + bytes)) {
-    throw OverMemoryLimit(held_ + bytes < bytes ? bytes : held_ + bytes, limit_);
+    refusal_.emplace(held_ + bytes < bytes ? bytes : held_ + bytes, limit_);
+    throw OverMemoryLimit(*refusal_);
   }
   held_ += bytes;
   peak_ = std::max(peak_, held_);
@@ -43,6 +48,11 @@ void MemoryAccount::take(std::uint64_t bytes) {
 bool MemoryAccount::reserve(std::uint64_t bytes) {
   if (budget_ == nullptr || bytes <= reserved_) return true;
   const std::uint64_t more = bytes - reserved_;
+  if (is_alone_) {
+    budget_->take_regardless(more);
+    reserved_ = bytes;
+    return true;
+  }
   for (const std::uint64_t asked : {std::max(more, reserve_step), more}) {
     if (!budget_->take(asked)) continue;
     reserved_ += asked;
@@ -73,6 +83,11 @@ std::uint64_t MemoryAccount::held() const {
 std::uint64_t MemoryAccount::peak() const {
   const std::scoped_lock lock(mutex_);
   return peak_;
+}
+
+std::optional<OverMemoryLimit> MemoryAccount::refusal() const {
+  const std::scoped_lock lock(mutex_);
+  return refusal_;
 }
 
 void MemoryAccount::settle() {

@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,9 +18,9 @@ class OverMemoryLimit : public std::bad_alloc {
   /// `what_for` says what the memory was for, such as "3,000 buckets make 4,498,500 cells".
   OverMemoryLimit(std::uint64_t needed, std::uint64_t limit, std::string what_for);
 
-  std::uint64_t needed() const { return needed_; }              ///< bytes that the work would have held
-  std::uint64_t limit() const { return limit_; }                ///< bytes that it may hold
-  const std::string& what_for() const { return what_for_; }     ///< empty: not said
+  std::uint64_t needed() const { return needed_; }           ///< bytes that the work would have held
+  std::uint64_t limit() const { return limit_; }             ///< bytes that it may hold
+  const std::string& what_for() const { return what_for_; }  ///< empty: not said
   const char* what() const noexcept override { return "more memory than the limit allows"; }
 
  private:
@@ -57,6 +59,9 @@ class MemoryAccount {
   /// the budget in the end.
   MemoryAccount(MemoryBudget& budget, std::uint64_t reserved)
       : limit_(budget.limit()), budget_(&budget), reserved_(reserved) {}
+  /// The account of work that runs alone: it takes of the budget what it needs up to `own_limit`, even when fewer bytes
+  /// are free.
+  static std::unique_ptr<MemoryAccount> alone(MemoryBudget& budget, std::uint64_t own_limit);
   MemoryAccount(const MemoryAccount&) = delete;
   MemoryAccount& operator=(const MemoryAccount&) = delete;
   ~MemoryAccount();
@@ -67,6 +72,8 @@ class MemoryAccount {
   void give_back(std::uint64_t bytes) noexcept;
   std::uint64_t held() const;
   std::uint64_t peak() const;  ///< the most that was held at any time
+  /// What take() threw last: Arrow passes it on as a plain lack of memory. None: nothing was refused.
+  std::optional<OverMemoryLimit> refusal() const;
 
   /// Gives back what is reserved beyond what is held: the work needs no more than that from now on.
   void settle();
@@ -87,15 +94,18 @@ class MemoryAccount {
   };
 
  private:
+  MemoryAccount(MemoryBudget* budget, std::uint64_t own_limit) : limit_(own_limit), budget_(budget), is_alone_(true) {}
   bool reserve(std::uint64_t bytes);
   void release_kept_blocks_if_needed() const;
 
   mutable std::mutex mutex_;  // of all that changes
   const std::uint64_t limit_;
   MemoryBudget* const budget_ = nullptr;
+  const bool is_alone_ = false;
   std::uint64_t reserved_ = 0;
   std::uint64_t held_ = 0;
   std::uint64_t peak_ = 0;
+  std::optional<OverMemoryLimit> refusal_;
 };
 
 /// Memory counted in the account that the thread had when it was made, until it is destroyed. Counts nothing where

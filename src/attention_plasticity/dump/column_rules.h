@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "attention_plasticity/base/counted_containers.h"
+
 namespace attention_plasticity {
 
 /// A number of a flat column, widened without loss: null, an integer below 2^63, a larger integer, or a real.

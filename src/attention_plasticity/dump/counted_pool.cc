@@ -1,19 +1,20 @@
 #include "attention_plasticity/dump/counted_pool.h"
 
 #include <arrow/status.h>
-#include <parquet/exception.h>
 
 #include <atomic>
-#include <exception>
-#include <mutex>
-#include <optional>
+#include <cstdint>
 #include <string>
+
+#include "attention_plasticity/base/memory_account.h"
 
 namespace attention_plasticity {
 namespace {
 
 class CountedPool : public arrow::MemoryPool {
  public:
+  explicit CountedPool(MemoryAccount& account) : account_(&account) {}
+
   using arrow::MemoryPool::Allocate;
   using arrow::MemoryPool::Free;
   using arrow::MemoryPool::Reallocate;
@@ -44,18 +45,11 @@ class CountedPool : public arrow::MemoryPool {
   std::int64_t num_allocations() const override { return allocations_; }
   std::string backend_name() const override { return pool_->backend_name(); }
 
-  void rethrow_refusal() const {
-    const std::scoped_lock lock(mutex_);
-    if (refusal_) throw OverMemoryLimit(*refusal_);
-  }
-
  private:
   arrow::Status take(std::int64_t size) {
     try {
-      if (account_ != nullptr) account_->take(static_cast<std::uint64_t>(size));
-    } catch (const OverMemoryLimit& over) {
-      const std::scoped_lock lock(mutex_);
-      refusal_ = over;
+      account_->take(static_cast<std::uint64_t>(size));
+    } catch (const OverMemoryLimit&) {
       return arrow::Status::OutOfMemory("more memory than the limit allows");
     }
     bytes_ += size;
@@ -66,30 +60,21 @@ class CountedPool : public arrow::MemoryPool {
 
   void give_back(std::int64_t size) {
     bytes_ -= size;
-    if (account_ != nullptr) account_->give_back(static_cast<std::uint64_t>(size));
+    account_->give_back(static_cast<std::uint64_t>(size));
   }
 
   arrow::MemoryPool* pool_ = arrow::default_memory_pool();
-  MemoryAccount* account_ = MemoryAccount::current();
+  MemoryAccount* account_;
   std::atomic<std::int64_t> bytes_ = 0;
   std::atomic<std::int64_t> total_ = 0;
   std::atomic<std::int64_t> allocations_ = 0;
-  mutable std::mutex mutex_;  // of the refusal
-  std::optional<OverMemoryLimit> refusal_;
 };
 
 }  // namespace
 
-std::unique_ptr<arrow::MemoryPool> counted_pool() { return std::make_unique<CountedPool>(); }
-
-bool is_out_of_memory(const std::exception& failure) {
-  if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) return true;
-  const auto* status = dynamic_cast<const parquet::ParquetStatusException*>(&failure);
-  return status != nullptr && status->status().IsOutOfMemory();
-}
-
-void rethrow_refusal(const arrow::MemoryPool& pool) {
-  if (const auto* counted = dynamic_cast<const CountedPool*>(&pool)) counted->rethrow_refusal();
+std::unique_ptr<arrow::MemoryPool> counted_pool() {
+  MemoryAccount* const account = MemoryAccount::current();
+  return account == nullptr ? nullptr : std::make_unique<CountedPool>(*account);
 }
 
 }  // namespace attention_plasticity

@@ -40,4 +40,7 @@ struct HeadOutcome {
   std::optional<WithoutGroup> without_common_group;
 };
 
+/// The memory that an outcome holds, in bytes.
+std::uint64_t memory_of(const HeadOutcome& outcome);
+
 }  // namespace attention_plasticity

@@ -4,6 +4,10 @@
 #include <sys/mman.h>
 #endif
 
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -101,6 +105,12 @@ void give_back_block(void* block, std::size_t bytes) noexcept {
   } else {
     kept().keep(block, rounded(bytes));
   }
+}
+
+void return_freed_memory() noexcept {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 void release_kept_memory() noexcept { kept().free_all(); }

@@ -27,6 +27,10 @@ void give_back_block(void* block, std::size_t bytes) noexcept;
 /// The bytes that `take_block(bytes)` takes of the machine's memory at most.
 std::size_t block_bytes(std::size_t bytes);
 
+/// Gives memory that was freed, but that the allocator keeps for its next requests, back to the system. Takes
+/// milliseconds. Does nothing where the allocator cannot.
+void return_freed_memory() noexcept;
+
 /// An allocator on `take_block`. Elements without an initial value stay uninitialised. Its memory is counted in the
 /// account that the thread had when the container was made; the account goes with the memory where that is moved.
 template <class T>

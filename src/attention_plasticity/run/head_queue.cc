@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention_plasticity/base/large_vector.h"
 #include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/memory.h"
 #include "attention_plasticity/run/kept_results.h"
@@ -230,6 +231,7 @@ class HeadQueue {
       if (i != own_group && groups_[i].keys) groups_[i].free();
     }
     release_kept_memory();
+    return_freed_memory();
   }
 
   // A finished task, whose result is dropped, is to be done again.
@@ -340,6 +342,12 @@ class HeadQueue {
       changed_.notify_all();
     }
     for (auto& [task, outcome] : to_deliver) outcome.deliver();
+    // Every thread has memory of its own that it freed. Where the limit is near, that would come on top of it.
+    if (budget_ && is_tight(memory)) return_freed_memory();
+  }
+
+  bool is_tight(const HeadMemory& head) const {
+    return budget_->limit() / static_cast<std::uint64_t>(std::max(1, options_.workers)) < 2 * head.peak;
   }
 
   // The tasks that are known to fit, or not to, now that this one has ended. The caller holds `mutex_`.

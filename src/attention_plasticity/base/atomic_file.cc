@@ -35,19 +35,28 @@ fs::path temporary_beside(const fs::path& target) {
   return target.parent_path() / (std::string(temporary_start) + random_name() + std::string(temporary_end));
 }
 
-void require_file_or_nothing(const fs::path& file, const fs::path& target) {
-  std::error_code error;
-  const fs::file_status status = fs::status(file, error);
-  if (fs::is_directory(status)) fail_output(target, "write this file", EISDIR);
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
-    throw Error(ErrorKind::output, "is a device or a pipe, and only a regular file can be replaced", target.string());
+constexpr mode_t permissions = 0777;
+
+void hand_on_permissions(const struct stat& old, const Descriptor& file, const fs::path& shown) {
+  struct stat made{};
+  if (::fstat(file.number(), &made) != 0) fail_output(shown, "look at this file", errno);
+  mode_t mode = old.st_mode & permissions;
+  if (made.st_uid != old.st_uid || made.st_gid != old.st_gid) {
+    // Only an administrator may give a file away; others may hand on a group that they belong to. Under another group,
+    // the permissions of the old one are not meant for it.
+    const bool has_group = ::fchown(file.number(), old.st_uid, old.st_gid) == 0 ||
+                           ::fchown(file.number(), static_cast<uid_t>(-1), old.st_gid) == 0;
+    if (!has_group) mode &= ~mode_t{070};
   }
-  if (status.type() == fs::file_type::none) fail_output(target, "create this file", error.value());
+  if (mode == (made.st_mode & permissions)) return;
+  if (::fchmod(file.number(), mode) != 0 && errno != EPERM && errno != ENOTSUP && errno != ENOSYS) {
+    fail_output(shown, "set the permissions of this file", errno);
+  }
 }
 
 }  // namespace
 
-void make_output_folder(const fs::path& folder) {
+void make_output_folder(const fs::path& folder, Durability durability) {
   std::error_code error;
   std::vector<fs::path> missing;
   for (fs::path path = folder; !path.empty() && !fs::exists(path, error); path = path.parent_path()) {
@@ -56,6 +65,7 @@ void make_output_folder(const fs::path& folder) {
   if (missing.empty() && (folder.empty() || fs::is_directory(folder, error))) return;
   fs::create_directories(folder, error);
   if (error) fail_output(folder, "make this folder", error.value());
+  if (durability == Durability::unsynced) return;
   for (const fs::path& made : missing) sync_folder(made.parent_path());
 }
 
@@ -66,26 +76,27 @@ fs::path linked_target(const fs::path& target) {
     std::error_code error;
     const fs::path next = fs::read_symlink(path, error);
     if (error) return path;  // not a link, or nothing
+    if (*next.begin() == hidden_commit_folder) return path;
     path = path.parent_path() / next;
   }
   fail_output(target, "create this file", ELOOP);
 }
 
+void require_file_or_nothing(const fs::path& file, const fs::path& target) {
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  if (fs::is_directory(status)) fail_output(target, "write this file", EISDIR);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    throw Error(ErrorKind::output, "is a device or a pipe, and only a regular file can be replaced", target.string());
+  }
+  if (status.type() == fs::file_type::none) fail_output(target, "create this file", error.value());
+}
+
 Descriptor create_in_place_of(const fs::path& replaced, const fs::path& file, const fs::path& shown) {
   struct stat old{};
   const bool exists = ::stat(replaced.c_str(), &old) == 0;
-  constexpr mode_t permissions = 0777;
   Descriptor made(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, shown, exists ? old.st_mode & permissions : 0666);
-  if (exists) {
-    // Only an administrator may give a file away; others may hand on a group that they belong to.
-    const bool owned = ::fchown(made.number(), old.st_uid, old.st_gid) == 0 ||
-                       ::fchown(made.number(), static_cast<uid_t>(-1), old.st_gid) == 0;
-    // Under another group, the permissions of the old one would not be meant for it.
-    const mode_t mode = owned ? old.st_mode & permissions : old.st_mode & permissions & ~mode_t{070};
-    if (::fchmod(made.number(), mode) != 0 && errno != EPERM && errno != ENOTSUP && errno != ENOSYS) {
-      fail_output(shown, "set the permissions of this file", errno);
-    }
-  }
+  if (exists) hand_on_permissions(old, made, shown);
   return made;
 }
 
@@ -102,13 +113,13 @@ void remove_stale_temporary_files(const fs::path& folder) {
 
 AtomicFile::AtomicFile(fs::path target, Durability durability)
     : target_(std::move(target)), final_(linked_target(target_)), durability_(durability) {
-  make_output_folder(final_.parent_path());
+  make_output_folder(final_.parent_path(), durability_);
   require_file_or_nothing(final_, target_);
   const fs::path temporary = temporary_beside(final_);
-  file_ = create_in_place_of(final_, temporary, target_);
+  file_ = FileWriter(create_in_place_of(final_, temporary, target_));
   temporary_ = temporary;
   // Tells remove_stale_temporary_files that somebody writes here. Where files cannot be locked, none is ever stale.
-  ::flock(file_.number(), LOCK_EX | LOCK_NB);
+  ::flock(file_.descriptor().number(), LOCK_EX | LOCK_NB);
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
@@ -116,25 +127,13 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
       final_(std::move(other.final_)),
       temporary_(std::exchange(other.temporary_, {})),
       durability_(other.durability_),
-      file_(std::move(other.file_)),
-      buffer_(std::move(other.buffer_)) {}
+      file_(std::move(other.file_)) {}
 
 AtomicFile::~AtomicFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-void AtomicFile::append(std::string_view bytes) {
-  constexpr std::size_t large = std::size_t{1} << 20U;
-  if (buffer_.size() + bytes.size() < large) {
-    buffer_ += bytes;
-    return;
-  }
-  file_.write(std::exchange(buffer_, {}));
-  file_.write(bytes);
-}
-
 void AtomicFile::commit() {
-  file_.write(std::exchange(buffer_, {}));
   // A synced file stays open, and so locked, until it has its name: closing it has nothing more to report.
   if (durability_ == Durability::synced) {
     file_.sync();

@@ -8,6 +8,9 @@
 
 namespace attention_plasticity {
 
+/// The folder in which files wait that appear together (results/folder_commit.h).
+inline constexpr std::string_view hidden_commit_folder = ".attention-plasticity-commit";
+
 /// Whether a file is flushed to disk before it gets its name, so that it is whole after a loss of power too.
 enum class Durability { synced, unsynced };
 
@@ -37,7 +40,7 @@ class AtomicFile {
   const std::filesystem::path& temporary() const { return temporary_; }
 
   /// Adds to the content, through a buffer.
-  void append(std::string_view bytes);
+  void append(std::string_view bytes) { file_.append(bytes); }
   /// Flushes the content to disk and renames the temporary file to the target. To be called once.
   void commit();
 
@@ -46,8 +49,7 @@ class AtomicFile {
   std::filesystem::path final_;  // the target, or the file that it links to
   std::filesystem::path temporary_;
   Durability durability_;
-  Descriptor file_;
-  std::string buffer_;
+  FileWriter file_;
 };
 
 /// Replaces or creates `target` with the bytes of `content`, or throws and leaves it as it was; see AtomicFile.
@@ -55,11 +57,15 @@ void write_file_atomically(const std::filesystem::path& target, std::string_view
                            Durability durability = Durability::synced);
 
 /// Creates a folder and its parents where they are missing. Throws Error(output).
-void make_output_folder(const std::filesystem::path& folder);
+void make_output_folder(const std::filesystem::path& folder, Durability durability = Durability::synced);
 
-/// The path that `target` leads to through symbolic links of its last name; it may not exist. Throws Error(output) for
-/// links that go in circles, and where the path cannot be looked at.
+/// The path that `target` leads to through symbolic links of its last name; it may not exist. Links that a commit of
+/// this program put there for a moment (`hidden_commit_folder`) are not followed. Throws Error(output) for links that
+/// go in circles.
 std::filesystem::path linked_target(const std::filesystem::path& target);
+
+/// Throws Error(output), which names `target`, when `file` is a folder, a device or a pipe, or cannot be looked at.
+void require_file_or_nothing(const std::filesystem::path& file, const std::filesystem::path& target);
 
 /// Creates `file`, which must not exist, with the permissions (and owner, where allowed) of `replaced`, or with the
 /// usual ones where that does not exist. Errors name `shown`.

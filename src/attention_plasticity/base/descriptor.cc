@@ -88,6 +88,28 @@ void Descriptor::close_quietly() noexcept {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
+void FileWriter::append(std::string_view bytes) {
+  constexpr std::size_t large = std::size_t{1} << 20U;
+  if (buffer_.size() + bytes.size() < large) {
+    buffer_ += bytes;
+    return;
+  }
+  write_buffer();
+  file_.write(bytes);
+}
+
+void FileWriter::write_buffer() { file_.write(std::exchange(buffer_, {})); }
+
+void FileWriter::sync() {
+  write_buffer();
+  file_.sync();
+}
+
+void FileWriter::close() {
+  write_buffer();
+  file_.close();
+}
+
 void sync_folder(const fs::path& folder) {
   const fs::path path = folder.empty() ? fs::path(".") : folder;
   Descriptor(path, O_RDONLY | O_DIRECTORY, path).sync();

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace attention_plasticity {
 
@@ -39,6 +40,28 @@ class Descriptor {
  private:
   std::filesystem::path shown_;
   int fd_ = -1;
+};
+
+/// A new file that is written piece by piece, through a buffer.
+class FileWriter {
+ public:
+  FileWriter() = default;
+  explicit FileWriter(Descriptor file) : file_(std::move(file)) {}
+
+  const Descriptor& descriptor() const { return file_; }
+  void append(std::string_view bytes);
+  /// Writes what is in the buffer and flushes the file to disk. It stays open.
+  void sync();
+  /// Writes what is in the buffer and closes the file.
+  void close();
+  /// Closes the file without telling of failures, and forgets what is in the buffer.
+  void close_quietly() noexcept { file_.close_quietly(); }
+
+ private:
+  void write_buffer();
+
+  Descriptor file_;
+  std::string buffer_;
 };
 
 /// Flushes the names in a folder to disk: files that were renamed, linked or removed stay so after a loss of power.

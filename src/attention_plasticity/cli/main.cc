@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/help.h"
+#include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/version.h"
@@ -75,18 +78,23 @@ int report(const std::string& file, const std::string& message, int code) {
 
 int main(int argc, char** argv) {
   namespace ap = attention_plasticity;
+  ap::prepare_standard_streams();
   int code = 0;
   try {
     code = ap::dispatch({argv + 1, argv + argc});
   } catch (const ap::Error& error) {
     code = ap::report(error.file(), error.what(), ap::exit_code(error.kind()));
+  } catch (const std::bad_alloc&) {
+    code = ap::report("", "there is not enough memory; pass fewer --max_workers, or a --memory_limit",
+                      ap::exit_code(ap::ErrorKind::input));
   } catch (const std::exception& error) {
     if (std::ferror(stdout) == 0) code = ap::report("", error.what(), ap::exit_code(ap::ErrorKind::input));
   }
   // A full disk or a closed pipe is noticed while printing, or when the rest is flushed.
   const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (!flushed && code <= ap::some_heads_failed) {
-    code = ap::report("", "cannot write to standard output: the disk is full or the reader is gone",
+    if (ap::is_reader_gone()) return 128 + SIGPIPE;
+    code = ap::report("", "cannot write to standard output: it is closed, the disk is full, or the reader is gone",
                       ap::exit_code(ap::ErrorKind::output));
   }
   return code;

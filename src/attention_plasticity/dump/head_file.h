@@ -65,7 +65,7 @@ struct ReadOptions {
   /// The most components of a vector. Wider ones are an error before anything is decoded.
   std::size_t max_vector_width = default_max_vector_width;
   /// Which file was there when the run was prepared. Another one, or a changed one, is an error. None: not compared.
-  std::optional<FileIdentity> expected;
+  std::optional<FileIdentity> expected = {};
 };
 
 /// Which file was read, by its bytes.

@@ -135,4 +135,12 @@ void HubCache::place(const std::string& etag, const std::string& commit, const s
   if (failed) fail(link, failed);
 }
 
+void HubCache::remove(const std::string& etag, const std::string& commit, const std::string& path) const {
+  for (const fs::path& gone : {blob(etag), file(commit, path)}) {
+    std::error_code failed;
+    fs::remove(gone, failed);
+    if (failed) fail(gone, failed);
+  }
+}
+
 }  // namespace attention_plasticity

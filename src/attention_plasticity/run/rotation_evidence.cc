@@ -10,6 +10,7 @@
 #include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/run/read_options.h"
 
 namespace attention_plasticity {
 namespace {
@@ -72,8 +73,7 @@ void with_rows(const RotationFile& file, const RunConfig& config, const Use& use
   try {
     MemoryAccount account(config.memory_limit.value_or(std::numeric_limits<std::uint64_t>::max()));
     const MemoryAccount::Scope counted(config.memory_limit ? &account : nullptr);
-    const HeadFile content =
-        read_head_file(file.path, file.side, {.drop_non_finite = config.non_finite == NonFinite::drop});
+    const HeadFile content = read_head_file(file.path, file.side, read_options(config));
     use(content.rows);
   } catch (const Error&) {
     return;

@@ -67,7 +67,11 @@ test("shows the heads that pass a filter, everywhere", async () => {
   );
   await page.locator("#filter").fill("ap_exct>0.7");
   await page.waitForSelector("#filter-says.bad");
-  assert.equal(await page.locator("#filter-says").textContent(), "there is no column “ap_exct”");
+  assert.equal(
+    await page.locator("#filter-says").textContent(),
+    "there is no column “ap_exct”; did you mean ap_exact?: ap_exct>0.7",
+  );
+  assert.equal(await page.locator("#filter-says mark").textContent(), "ap_exct");
   await page.locator("#filter").fill("ap_exact>7");
   await page.getByText("No head passes the filter.").waitFor();
   await page.close();
@@ -159,7 +163,7 @@ test("little data is hatched and said so", async () => {
   // Two keys that are both 3 to 6 tokens away: the third of eleven columns, the second of ten rows.
   const box = await page.locator("#chart-distance").boundingBox();
   const across = 58 + (2.5 / 11) * (box.width - 72);
-  const down = 10 + (8.5 / 10) * (box.height - 98);
+  const down = 10 + (8.5 / 10) * (box.height - 112);
   await page.locator("#chart-distance").hover({ position: { x: across, y: down } });
   await page.locator("#chart-distance .tip").waitFor();
   const tip = await page.locator("#chart-distance .tip").textContent();
@@ -235,7 +239,7 @@ test("the address restores the view", async () => {
   assert.match(fragment, /head=20\.6/);
   // An open page follows a fragment that is typed in, and ignores nonsense.
   await other.evaluate(() => (location.hash = "head=1.0&map=no_such&filter=layer%3C2"));
-  await other.getByText("Layer 1, head 0", { exact: true }).waitFor();
+  await other.locator(".chosen-name").getByText("Layer 1, head 0", { exact: true }).waitFor();
   assert.equal(await other.locator("#card-head-map").getByLabel("Column", { exact: true }).inputValue(), "ap_exact");
   assert.deepEqual(trouble, []);
   await page.close();
@@ -297,8 +301,10 @@ test("prints every chart as vectors", async () => {
 });
 
 test("fits a phone", async () => {
-  const { page } = await open(file, { width: 390, height: 844 });
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
-  for (const chart of charts) assert.ok((await colorsOf(page, chart)) > 20, `${chart} is blank`);
-  await page.close();
+  for (const width of [320, 390]) {
+    const { page } = await open(file, { width, height: 844, fragment: "head=23.2&with=1.0&plan=on&filter=ap_exct%3E0" });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+    for (const chart of charts) assert.ok((await colorsOf(page, chart)) > 20, `${chart} is blank`);
+    await page.close();
+  }
 });

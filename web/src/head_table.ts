@@ -201,7 +201,7 @@ export class HeadTable {
     const chosen = head === view.head;
     const choose = button(shortName(data, head), () => undefined, {
       tabindex: at === this.active ? 0 : -1,
-      "aria-label": headName(data, head),
+      "aria-label": `${shortName(data, head)}, ${headName(data, head).toLowerCase()}`,
       "aria-pressed": String(chosen),
     });
     const cells = view.columns.map((column) => this.cell(column, head));

@@ -136,7 +136,12 @@ async function build(data: Dataset): Promise<void> {
   const root = document.getElementById("page") as HTMLElement;
   root.append(
     header(data, theme.element),
-    element("div", { class: `summaries${summaries.length === 1 ? " single" : ""}` }, ...summaries, runCard(data)),
+    element(
+      "section",
+      { "aria-labelledby": "title-summary" },
+      element("h2", { id: "title-summary", class: "unseen" }, "The whole model"),
+      element("div", { class: `summaries${summaries.length === 1 ? " single" : ""}` }, ...summaries, runCard(data)),
+    ),
     bar.element,
     element(
       "main",

@@ -269,7 +269,11 @@ function configTable(data: Dataset): HTMLElement | null {
     "details",
     { class: "config" },
     element("summary", {}, "The whole configuration"),
-    element("table", {}, element("tbody", {}, ...rows)),
+    element(
+      "div",
+      { class: "config-scroll", tabindex: 0, role: "region", "aria-label": "The whole configuration" },
+      element("table", {}, element("tbody", {}, ...rows)),
+    ),
   );
 }
 

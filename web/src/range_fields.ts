@@ -26,14 +26,19 @@ export function rangeFields(page: Page, ends: (page: Page) => [number, number]) 
     element("span", { "aria-hidden": "true" }, "to"),
     high,
   );
+  let last = "";
   return {
     element: made,
     show(now: Page) {
       const set = now.view.range.split(":");
       const range = ends(now);
+      // What is being typed stays until the range itself changes.
+      const isNew = last !== `${now.view.map}\n${now.view.range}`;
+      last = `${now.view.map}\n${now.view.range}`;
       [low, high].forEach((one, i) => {
-        if (document.activeElement !== one) one.value = set[i] ?? "";
         one.placeholder = brief(range[i]);
+        if (!isNew) return;
+        one.value = set[i] ?? "";
         one.setAttribute("aria-invalid", "false");
       });
     },

@@ -151,6 +151,11 @@ export class ChartCard {
     return true;
   }
 
+  isInSight(): boolean {
+    const { top, bottom } = this.canvas.getBoundingClientRect();
+    return bottom > 0 && top < window.innerHeight;
+  }
+
   /** Draws the shapes over the chart. */
   private cover(page: Page): void {
     const { drawn, chart } = this;
@@ -171,7 +176,8 @@ export class ChartCard {
     return shapes;
   }
 
-  private describe(page: Page): void {
+  /** The words around the chart. */
+  describe(page: Page): void {
     this.caption.textContent = this.chart.caption(page);
     this.title.textContent = this.chart.heading?.(page) ?? this.chart.title;
     const keys = this.chart.keys ? ` ${this.chart.keys}` : "";

@@ -48,6 +48,7 @@ const shortTitles: Record<string, string> = {
   components: "Components",
 };
 
+/** Lets the browser handle what waits: clicks, keys. */
 const nextFrame = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
 async function build(data: Dataset): Promise<void> {
@@ -98,7 +99,25 @@ async function build(data: Dataset): Promise<void> {
     chart.sync?.(page);
     cards.get(chart.id)?.draw(page);
   };
+  /** Draws a chart again, or only its marks where these alone changed. */
+  const redraw = (chart: Synced, onlyMarks: boolean) => {
+    if (onlyMarks && cards.get(chart.id)?.markHead(page)) chart.sync?.(page);
+    else draw(chart);
+  };
+  // Charts out of sight are drawn after the visible ones are on the screen: choosing a head must not wait for them.
+  const later = new Map<Synced, boolean>();
+  const drawLater = async () => {
+    document.documentElement.dataset.drawing = "true";
+    await new Promise<void>((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+    for (const [chart, onlyMarks] of later) {
+      later.delete(chart);
+      redraw(chart, onlyMarks);
+      await nextFrame();
+    }
+    delete document.documentElement.dataset.drawing;
+  };
   const drawAll = () => {
+    later.clear();
     bar.show(problem);
     scope.show();
     headCard.draw(page);
@@ -117,9 +136,16 @@ async function build(data: Dataset): Promise<void> {
       const matters = dependsOn[chart.id].filter((key) => changed.includes(key));
       if (!filtered && matters.length === 0) continue;
       const onlyMarks = !filtered && matters.every((key) => marks.includes(key));
-      if (onlyMarks && cards.get(chart.id)?.markHead(page)) chart.sync?.(page);
-      else draw(chart);
+      if (cards.get(chart.id)?.isInSight()) {
+        redraw(chart, onlyMarks && later.get(chart) !== false);
+        later.delete(chart);
+      } else {
+        chart.sync?.(page);
+        cards.get(chart.id)?.describe(page);
+        later.set(chart, onlyMarks && later.get(chart) !== false);
+      }
     }
+    if (later.size > 0 && !document.documentElement.dataset.drawing) void drawLater();
     if (filtered || changed.some((key) => ofTable.includes(key))) table.draw(page);
     if (changed.includes("head")) table.reveal();
   };

@@ -60,6 +60,12 @@ export async function finish() {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** A picture of a chart, taken when all charts are drawn. */
+export async function picture(page, chart) {
+  await page.waitForSelector("html:not([data-drawing])");
+  return page.locator(`#chart-${chart}`).screenshot();
+}
+
 /** The number of colours in a chart: a blank chart has one or none. */
 export function colorsOf(page, chart) {
   return page.locator(`#chart-${chart} canvas`).evaluateAll((layers) => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { cellOf, choose, colorsOf, download, finish, open, report, root, rowNames, sample } from "./browser.mjs";
+import { cellOf, choose, colorsOf, download, finish, open, picture, report, root, rowNames, sample } from "./browser.mjs";
 
 let file;
 const rows = (() => {
@@ -85,12 +85,12 @@ test("several heads are chosen at once and lie over each other in the curves", a
   const { page, trouble } = await open(file);
   const map = page.locator("#chart-head-map");
   await map.click({ position: await cellOf(page, 23, 2, 30, 9) });
-  const alone = await page.locator("#chart-curves").screenshot();
+  const alone = await picture(page, "curves");
   await map.click({ position: await cellOf(page, 20, 6, 30, 9), modifiers: ["Shift"] });
   await map.click({ position: await cellOf(page, 1, 0, 30, 9), modifiers: ["Control"] });
   assert.equal(await title(page), "Layer 23, head 2");
   assert.match(await page.locator("#card-curves figcaption").textContent(), /colours of the card: L20 · H6, L1 · H0\./);
-  assert.notDeepEqual(await page.locator("#chart-curves").screenshot(), alone);
+  assert.notDeepEqual(await picture(page, "curves"), alone);
   assert.deepEqual(await card(page).locator(".kept li .explain").allTextContents(), ["L20 · H6", "L1 · H0"]);
   assert.match(await page.evaluate(() => location.hash), /head=23\.2&with=20\.6&with=1\.0/);
   // A head stays where it is kept, and other heads are chosen beside it.
@@ -130,12 +130,12 @@ test("the map has means of layers and KV groups at its margins", async () => {
 
 test("the range of the colours can be set", async () => {
   const { page, trouble } = await open(file);
-  const before = await page.locator("#chart-head-map").screenshot();
+  const before = await picture(page, "head-map");
   await page.getByLabel("Lowest colour").fill("0.3");
   await page.getByLabel("Highest colour").fill("0.7");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => location.hash.includes("range=0.3%3A0.7"));
-  assert.notDeepEqual(await page.locator("#chart-head-map").screenshot(), before);
+  assert.notDeepEqual(await picture(page, "head-map"), before);
   const svg = await download(page, () => page.getByRole("button", { name: "Save All heads, by layer as SVG" }).click());
   for (const words of [">≤ 0.3<", ">≥ 0.7<"]) assert.ok(svg.content.toString().includes(words), words);
   // The wrong way round: said, and not taken.
@@ -180,11 +180,11 @@ async function drag(page, from, to) {
 test("the scatter chart zooms by a drag, by buttons and by keys", async () => {
   const { page, trouble } = await open(file);
   const chart = page.locator("#chart-scatter");
-  const whole = await chart.screenshot();
+  const whole = await picture(page, "scatter");
   await drag(page, [0.1, 0.1], [0.5, 0.6]);
   await page.waitForFunction(() => location.hash.includes("zoom="));
   const first = await page.evaluate(() => location.hash);
-  assert.notDeepEqual(await chart.screenshot(), whole);
+  assert.notDeepEqual(await picture(page, "scatter"), whole);
   await page.getByRole("button", { name: "Zoom in" }).click();
   assert.notEqual(await page.evaluate(() => location.hash), first);
   await chart.focus();
@@ -229,11 +229,11 @@ test("a drag in the scatter chart becomes the filter", async () => {
 
 test("the scatter chart has logarithmic axes", async () => {
   const { page, trouble } = await open(file);
-  const linear = await page.locator("#chart-scatter").screenshot();
+  const linear = await picture(page, "scatter");
   await page.getByLabel("Across: logarithmic axis").check();
   await page.getByLabel("Up: logarithmic axis").check();
   assert.match(await page.evaluate(() => location.hash), /logs=xy/);
-  assert.notDeepEqual(await page.locator("#chart-scatter").screenshot(), linear);
+  assert.notDeepEqual(await picture(page, "scatter"), linear);
   const svg = await download(page, () => page.getByRole("button", { name: "Save One column against another as SVG" }).click());
   for (const words of [">0.01<", ">0.2<", ">previous_token (logarithmic)<"]) {
     assert.ok(svg.content.toString().includes(words), words);

@@ -41,22 +41,24 @@ export function writeLargeResults(results, like, { layers, qHeads, kHeads, dim =
     for (let near = 0; near <= far; ++near) cells["head_distance_plasticity.csv"].push([near, far]);
   }
   const near = (value, width) => Math.min(1, Math.max(0, value + (random() - 0.5) * width));
-  const valueOf = (column, plasticity) => {
+  // Values of heads are kept as doubles and need all their digits; of values of cells the page keeps 16 bits.
+  const valueOf = (column, plasticity, digits) => {
     if (column.startsWith("n_")) return Math.floor(40 + 4000 * random());
     if (column === "d_model") return dim;
-    if (column.endsWith("_se")) return (0.005 + 0.01 * random()).toPrecision(12);
-    if (/^(ap_|plasticity)/.test(column)) return near(plasticity, 0.2).toPrecision(12);
-    if (column.startsWith("logit")) return (4 * random()).toPrecision(12);
-    return random().toPrecision(12);
+    if (column.endsWith("_se")) return (0.005 + 0.01 * random()).toPrecision(digits);
+    if (/^(ap_|plasticity)/.test(column)) return near(plasticity, 0.2).toPrecision(digits);
+    if (column.startsWith("logit")) return (4 * random()).toPrecision(digits);
+    return random().toPrecision(digits);
   };
   run.tables = [];
   for (const [name, rows] of Object.entries(cells)) {
     const columns = columnsOf(name);
+    const digits = name === "head_metrics.csv" ? 16 : 6;
     const lines = [columns.join(",")];
     for (const [layer, head, keyHead, plasticity] of heads) {
       for (const keys of rows) {
         const first = [layer, head, keyHead, ...keys];
-        for (let i = first.length; i < columns.length; ++i) first.push(valueOf(columns[i], plasticity));
+        for (let i = first.length; i < columns.length; ++i) first.push(valueOf(columns[i], plasticity, digits));
         lines.push(first.join(","));
       }
     }

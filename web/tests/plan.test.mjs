@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { decode } from "../src/data.ts";
 import { planCache } from "../src/plan.ts";
-import { finish, folder, open, report, run, sample } from "./browser.mjs";
+import { finish, folder, open, picture, report, run, sample } from "./browser.mjs";
 import { writeLargeResults } from "./large_results.mjs";
 
 const results = join(folder, "windows");
@@ -90,13 +90,13 @@ test("ties go to lower layers, then to lower heads", () => {
 test("the slider moves the plan over the map, and says what it saves", async () => {
   const { page: tab, trouble } = await open(page);
   const map = tab.locator("#chart-head-map");
-  const without = await map.screenshot();
+  const without = await picture(tab, "head-map");
   await tab.getByLabel("Cache plan").check();
-  const half = await map.screenshot();
+  const half = await picture(tab, "head-map");
   assert.notDeepEqual(half, without);
   await tab.getByLabel("Kept full").fill("0.3");
   await tab.waitForFunction(() => location.hash.includes("keep=0.3"));
-  assert.notDeepEqual(await map.screenshot(), half);
+  assert.notDeepEqual(await picture(tab, "head-map"), half);
   await tab.getByLabel("Score of a KV head").selectOption("mean");
   await tab.getByLabel("Window, in tokens").fill("256");
   await tab.getByLabel("Sinks, in tokens").fill("8");

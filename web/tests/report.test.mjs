@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { cellOf, choose, colorsOf, download, finish, open, report, root, rowNames, sample } from "./browser.mjs";
+import { cellOf, choose, colorsOf, download, finish, open, picture, report, root, rowNames, sample } from "./browser.mjs";
 
 const charts = ["head-map", "scatter", "distance", "curves", "buckets", "components"];
 let file;
@@ -79,11 +79,11 @@ test("shows the heads that pass a filter, everywhere", async () => {
 
 test("a click on a head shows its own cells", async () => {
   const { page, trouble } = await open(file);
-  const before = await page.locator("#chart-distance").screenshot();
+  const before = await picture(page, "distance");
   await page.locator("#chart-head-map").click({ position: await cellOf(page, 23, 2, 30, 9) });
   assert.equal(await page.locator(".chosen-name").textContent(), "Layer 23, head 2");
   assert.match(await page.locator("#card-distance figcaption").textContent(), /^Layer 23, head 2; /);
-  assert.notDeepEqual(await page.locator("#chart-distance").screenshot(), before);
+  assert.notDeepEqual(await picture(page, "distance"), before);
   const facts = await page.locator(".head-facts").textContent();
   const head = metrics().find((row) => row.layer === 23 && row.q_head === 2);
   assert.ok(facts.includes(`${head.ap_exact.toFixed(4)} ± ${head.ap_exact_se.toFixed(4)}`), facts);
@@ -106,9 +106,9 @@ test("columns are switched in map, scatter and table", async () => {
     ["scatter", "Up"],
     ["scatter", "Colour"],
   ]) {
-    const before = await page.locator(`#chart-${card}`).screenshot();
+    const before = await picture(page, card);
     await choose(page, card, label, "induction");
-    assert.notDeepEqual(await page.locator(`#chart-${card}`).screenshot(), before, `${card}, ${label}`);
+    assert.notDeepEqual(await picture(page, card), before, `${card}, ${label}`);
   }
   assert.match(
     await page.locator("#card-scatter figcaption").textContent(),
@@ -119,12 +119,12 @@ test("columns are switched in map, scatter and table", async () => {
   await page.getByLabel("logit_fixed", { exact: true }).uncheck();
   const columns = await page.locator("#head-table thead th").allTextContents();
   assert.ok(columns.includes("entropy") && !columns.includes("logit_fixed"), columns.join());
-  const curves = await page.locator("#chart-buckets").screenshot();
+  const curves = await picture(page, "buckets");
   await page.getByRole("button", { name: "Median" }).click();
-  assert.notDeepEqual(await page.locator("#chart-buckets").screenshot(), curves);
-  const distance = await page.locator("#chart-distance").screenshot();
+  assert.notDeepEqual(await picture(page, "buckets"), curves);
+  const distance = await picture(page, "distance");
   await page.getByRole("button", { name: "Fixed logit" }).click();
-  assert.notDeepEqual(await page.locator("#chart-distance").screenshot(), distance);
+  assert.notDeepEqual(await picture(page, "distance"), distance);
   await page.close();
 });
 
@@ -136,12 +136,12 @@ test("curves are position-exact with errors, and pooled on request", async () =>
     await card.locator("figcaption").textContent(),
     /weighted by triples\. 5,369 to 11,918 triples in a bucket\. Bands: ± 1 standard error over documents\./,
   );
-  const exact = await page.locator("#chart-curves").screenshot();
+  const exact = await picture(page, "curves");
   await card.getByRole("button", { name: "Pooled" }).click();
   assert.equal(await card.locator("h3").textContent(), "Pooled plasticity over position");
   assert.doesNotMatch(await card.locator("figcaption").textContent(), /standard error/);
   assert.match(await card.locator("figcaption").textContent(), /weighted by pairs of keys/);
-  assert.notDeepEqual(await page.locator("#chart-curves").screenshot(), exact);
+  assert.notDeepEqual(await picture(page, "curves"), exact);
   assert.match(await page.evaluate(() => location.hash), /curve=plasticity/);
   // The other charts say it in their titles as well.
   assert.match(await page.locator("#card-distance h3").textContent(), /^Position-exact/);

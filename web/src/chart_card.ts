@@ -1,10 +1,11 @@
 // A chart with its title, caption, table of values and ways to save it.
 
 import { type ChartTable, TableView } from "./chart_table.ts";
+import { shortName } from "./data.ts";
 import { button, element } from "./dom.ts";
 import { type ECharts, init } from "./echarts.ts";
 import { font, light } from "./look.ts";
-import { chooseHead, headName, type Page } from "./page.ts";
+import { chooseHead, headName, markedHeads, type Page } from "./page.ts";
 import { fileName, save } from "./save.ts";
 
 /** An ECharts option. The type that ECharts declares is too loose to catch a mistake, and too large to read. */
@@ -255,14 +256,30 @@ export class ChartCard {
       top,
       style: { text, fill, font: `${style} ${font}`, width: this.width - 28, overflow: "truncate" },
     });
+    // The marked heads in the colours of their marks.
+    const marked = this.chart.mark || this.chart.overlay ? markedHeads(page).reverse() : [];
+    const legend = {
+      type: "text",
+      right: 14,
+      top: 33,
+      style: {
+        text: marked.map(({ head }, i) => `{h${i}|● ${shortName(data, head)}}`).join("   "),
+        rich: Object.fromEntries(marked.map(({ color }, i) => [`h${i}`, { fill: color, font: `12px ${font}` }])),
+      },
+    };
+    // What the chart places by its distance from the top moves down with it.
+    const own = ([option.graphic ?? []].flat() as Option[]).map((part) =>
+      typeof part.top === "number" ? { ...part, top: part.top + titleHeight } : part,
+    );
     chart.setOption({
       ...option,
       backgroundColor: look.surface,
       grid: { ...option.grid, top: option.grid.top + titleHeight },
       graphic: [
-        ...[option.graphic ?? []].flat(),
+        ...own,
         line(this.chart.heading?.(page) ?? this.chart.title, 12, "600 15px", look.ink),
         line(about.filter((part) => part !== "").join(" · "), 33, "12px", look.muted),
+        ...(marked.length > 0 ? [legend] : []),
       ],
     });
     this.covered(chart, page, titleHeight);

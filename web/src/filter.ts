@@ -58,7 +58,7 @@ function edits(from: string, to: string): number {
 
 /** The name that was probably meant; empty when none is near. */
 function nearest(word: string, names: readonly string[]): string {
-  let [best, least] = ["", Math.max(1, Math.floor(word.length / 3)) + 1];
+  let [best, least] = ["", Math.max(1, Math.floor(word.length * 0.4)) + 1];
   for (const name of names) {
     const distance = edits(word.toLowerCase(), name.toLowerCase());
     if (distance < least) [best, least] = [name, distance];

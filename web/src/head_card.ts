@@ -105,7 +105,9 @@ export class HeadCard {
     const rows = columns
       .filter((column) => !data.columns.get(column)?.isLabel && !Number.isNaN(valueOf(data, column, view.head)))
       .flatMap((column) => this.fact(column));
-    const names = ["column", "value", "rank"].map((name) => element("th", { scope: "col" }, name));
+    const names = ["column", "value", `rank of ${data.count.toLocaleString("en-US")}`].map((name) =>
+      element("th", { scope: "col" }, name),
+    );
     return element(
       "table",
       { class: "head-facts", "aria-label": `Values of ${headName(data, view.head)}` },
@@ -139,7 +141,7 @@ export class HeadCard {
       {},
       element("th", { scope: "row" }, name),
       element("td", {}, withError(valueOf(data, column, view.head), error ? valueOf(data, error, view.head) : NaN)),
-      element("td", { class: "rank" }, `${rank.toLocaleString("en-US")} of ${of.toLocaleString("en-US")}`),
+      element("td", { class: "rank" }, rank.toLocaleString("en-US") + (of < data.count ? ` of ${shown(of)}` : "")),
     );
     const more = element("tr", { class: "explained" }, element("td", { colspan: 3 }, `${text}.`));
     return isOpen ? [row, more] : [row];

@@ -71,7 +71,8 @@ function littleSeries(page: Page, heads: number[]): Option {
 }
 
 function gridOf(page: Page): MapGrid {
-  return { left: 46, right: hasGroups(page.data) ? 38 : 12, top: 30, bottom: 56 + colorBarHeight };
+  const left = page.data.model.num_q_heads > 100 ? 54 : 46;
+  return { left, right: hasGroups(page.data) ? 38 : 12, top: 30, bottom: 56 + colorBarHeight };
 }
 
 /** The height of a cell in pixels: cells are as square as possible, and the whole map fits on one screen. */
@@ -132,7 +133,8 @@ function option(page: Page, width: number): Option {
   const grid = gridOf(page);
   return {
     ...base(look),
-    grid,
+    // ECharts would otherwise move the grid for long labels, and shapes over the map would not fit.
+    grid: { ...grid, outerBoundsMode: "none" },
     xAxis: axis(look, "layer", {
       type: "category",
       data: numbers(data.model.num_layers),

@@ -29,9 +29,10 @@ test("the card shows a head's values with errors, ranks, labels and small charts
   const head = rows.find((row) => row.layer === 23 && row.q_head === 2);
   const fact = card(page).locator(".head-facts tbody tr", { hasText: "logit_fixed" });
   const rank = 1 + rows.filter((row) => row.logit_fixed > head.logit_fixed).length;
-  assert.equal(await fact.textContent(), `logit_fixed${head.logit_fixed.toFixed(3)}${rank} of 40`);
+  assert.equal(await fact.textContent(), `logit_fixed${head.logit_fixed.toFixed(3)}${rank}`);
+  assert.equal(await card(page).locator(".head-facts thead").textContent(), "columnvaluerank of 40");
   const main = await card(page).locator(".head-facts tbody tr").first().textContent();
-  assert.equal(main, `ap_exact${head.ap_exact.toFixed(4)} ± ${head.ap_exact_se.toFixed(4)}1 of 40`);
+  assert.equal(main, `ap_exact${head.ap_exact.toFixed(4)} ± ${head.ap_exact_se.toFixed(4)}1`);
   assert.match(await card(page).locator(".labels").textContent(), /induction 0\.4125/);
   assert.match(await card(page).locator(".remark").first().textContent(), /KV head 0 · 4096 triples/);
   assert.equal(await card(page).locator(".small").count(), 2);
@@ -163,6 +164,12 @@ test("saved pictures name the model and the head", async () => {
   const box = await page.locator("#chart-distance").boundingBox();
   assert.equal(png.content.readUInt32BE(16), Math.floor(box.width) * 3);
   assert.equal(png.content.readUInt32BE(20), (Math.round(box.height) + 56) * 3);
+  // A chart that only marks heads names them in their colours.
+  await page.locator("#card-head").getByRole("button", { name: "Keep", exact: true }).click();
+  await page.locator("#chart-head-map").focus();
+  await page.keyboard.press("ArrowRight");
+  const curves = await download(page, () => page.locator("#card-curves").getByRole("button", { name: "SVG" }).click());
+  for (const words of ["● L24 · H2", "● L23 · H2"]) assert.ok(curves.content.toString().includes(words), words);
   await page.close();
 });
 

@@ -55,10 +55,13 @@ const std::map<std::string, std::vector<std::string>> before{
     {"docs/method.md",
      {"attention-plasticity analyze --config configs/example-smollm2-135m.yaml --quiet",
       "attention-plasticity analyze --config configs/example-minidoc-qwen3.yaml --quiet"}},
+    {"README.md", {"attention-plasticity analyze --dataset_local_root DUMP --seed 1 -o out/tuned --quiet"}},
     // A plan wants all heads of a model.
     {"--help",
      {"ln -sfn examples/minidoc-qwen3 DUMP", "ln -sf examples/minidoc-qwen3/head_labels.csv head_labels.csv",
-      "echo 'dataset_local_root: DUMP' > run.yaml"}},
+      "echo 'dataset_local_root: DUMP' > run.yaml",
+      "attention-plasticity analyze --dataset_local_root DUMP -o out/base --quiet",
+      "cp -r out/base out/tuned && cp -r out/base out/step-100 && cp -r out/base out/step-200"}},
 };
 
 // Files and folders that pages name, as links to what they stand for. `configs`, `examples` and a copy of `results` are

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/dump/head_file_writer.h"
 #include "attention_plasticity/hub/loopback_hub_testing.h"
 #include "attention_plasticity/results/schema.h"
 #include "program_support.h"
@@ -423,6 +425,41 @@ TEST_F(ProgramHub, SaysWhatIsWrongWithAName) {
   EXPECT_NE(complaint(2, run({"download", "not a name"}, here())).find("must look like org/name"), std::string::npos);
   EXPECT_NE(complaint(2, run({"download"}, here())).find("download takes one dataset"), std::string::npos);
   EXPECT_NE(complaint(2, from_hub({}, {"HF_ENDPOINT=nonsense"})).find("HF_ENDPOINT"), std::string::npos);
+}
+
+TEST_F(ProgramHub, VerifiesTheCacheOnRequest) {
+  ASSERT_EQ(from_hub().code, 0);
+  const std::string tables = read_bytes(here_ / "out/head_metrics.csv");
+  const fs::path blob = fs::canonical(snapshot() / "l00h01q/data.parquet");
+  const std::string right = read_bytes(blob);
+  write_bytes(blob, read_bytes(dump() / "l01h02q/data.parquet"));  // sound, but of another head
+  const Outcome offline = from_hub({"--verify_cache"}, {"HF_HUB_OFFLINE=1"});
+  EXPECT_EQ(offline.code, 5) << offline.err;
+  EXPECT_NE(last_line(offline.err).find("the cached file is damaged, and the Hub is offline"), std::string::npos)
+      << offline.err;
+  const Outcome online = from_hub({"--verify_cache"});
+  EXPECT_EQ(online.code, 0) << online.err;
+  EXPECT_NE(online.err.find("l00h01q/data.parquet: its SHA-256 is not "), std::string::npos) << online.err;
+  EXPECT_EQ(read_bytes(blob), right);
+  EXPECT_EQ(read_bytes(here_ / "out/head_metrics.csv"), tables);
+  EXPECT_EQ(download({"--verify_cache"}).code, 0);
+}
+
+TEST_F(ProgramHub, AHeadOfAWrongWidthEndsItselfOnly) {
+  const fs::path copy = here_ / "dump";
+  fs::copy(dump(), copy, fs::copy_options::recursive);
+  fs::remove(copy / "config.json");
+  HeadRows narrow = read_head_file(copy / "l00h00q/data.parquet", Side::query).rows;
+  narrow.width = 3;
+  narrow.vectors.resize(3 * narrow.size());
+  write_head_file(copy / "l00h00q/data.parquet", narrow);
+  serve("narrow", "", copy);
+  const Outcome outcome =
+      from_hub({"--dataset_revision", "narrow", "--rope_theta", "10000", "--num_q_heads", "4", "--num_k_heads", "2"});
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  const auto failed = nlohmann::json::parse(read_bytes(here_ / "out/run.json"))["heads"]["failed"];
+  ASSERT_EQ(failed.size(), 1U) << failed;
+  EXPECT_TRUE(failed[0]["file"].get<std::string>().ends_with("l00h00q/data.parquet")) << failed;
 }
 
 TEST_F(ProgramHub, DatasetCacheDirMovesTheCache) {

@@ -68,6 +68,24 @@ TEST_F(ProgramInspect, ReadsTheExampleDumps) {
   for (const Json& file : sliding["files"]) {
     const bool is_windowed = file["side"] == "query" && file["layer"].get<int>() % 3 == 2;
     EXPECT_EQ(file["window"], is_windowed ? Json(512.0) : Json(nullptr)) << file;
+    EXPECT_EQ(file["page_checksums"], true);
+  }
+}
+
+TEST_F(ProgramInspect, CountsFilesWithoutPageChecksums) {
+  EXPECT_TRUE(lines_starting(run({"inspect", dump().string()}).out, "checksums").empty());
+  const fs::path copy = here_ / "dump";
+  fs::copy(dump(), copy, fs::copy_options::recursive);
+  write_parquet(copy / "l00h01q/data.parquet", four_rows());
+  EXPECT_EQ(lines_starting(run({"inspect", copy.string()}).out, "checksums"),
+            std::vector<std::string>{"checksums 1 of 12 files has none, the first l00h01q: damage to it may change "
+                                     "numbers unnoticed"});
+  write_parquet(copy / "l00h01k/data.parquet", four_rows());
+  EXPECT_EQ(lines_starting(run({"inspect", copy.string()}).out, "checksums"),
+            std::vector<std::string>{"checksums 2 of 12 files have none, the first l00h01q: damage to them may change "
+                                     "numbers unnoticed"});
+  for (const Json& file : Json::parse(run({"inspect", "--json", copy.string()}).out)["files"]) {
+    EXPECT_EQ(file["page_checksums"], file["file"] != "l00h01q/data.parquet" && file["file"] != "l00h01k/data.parquet");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "attention_plasticity/results/result_files.h"
 #include "attention_plasticity/results/schema.h"
 #include "program_support.h"
 
@@ -148,12 +149,35 @@ TEST_F(ProgramOutput, PathsMayHoldSpacesQuotesAndLetters) {
   EXPECT_EQ(run({"inspect", odd}).code, 0);
 }
 
-TEST_F(ProgramOutput, ReaderThatLeavesDoesNotCrashTheProgram) {
+TEST_F(ProgramOutput, ReaderThatLeavesLosesNoTable) {
   Surroundings surroundings;
   surroundings.reader_leaves = true;
   const Outcome outcome = analyze({}, surroundings);
-  EXPECT_TRUE(outcome.signal == SIGPIPE || outcome.code == 6) << outcome.code << " " << outcome.signal;
+  EXPECT_EQ(outcome.code, 128 + SIGPIPE) << outcome.signal;
+  EXPECT_EQ(outcome.err.find("attention-plasticity:"), std::string::npos) << outcome.err;
   EXPECT_EQ(names_in(here_.path()), results());
+  for (const char* command : {"--version", "--help"}) {
+    const Outcome other = run({command}, surroundings);
+    EXPECT_EQ(other.code, 128 + SIGPIPE) << command;
+    EXPECT_EQ(other.err, "") << command;
+  }
+}
+
+// A file that is opened must not become standard output: the summary would then be written into a table.
+TEST_F(ProgramOutput, ClosedStandardStreamsDoNotDamageTables) {
+  ASSERT_EQ(analyze({"--quiet"}).code, 0);
+  const ResultFiles expected(here_.path());
+  std::vector<std::string> words{"-c", R"(exec "$0" "$@" <&- >&- 2>&-)", AP_PROGRAM};
+  const std::vector<std::string> arguments = analyze_words(dump(), {});
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  Surroundings surroundings;
+  surroundings.program = "/bin/sh";
+  const Outcome outcome = run(words, surroundings);
+  EXPECT_EQ(outcome.code, 6) << "the summary could not be printed";
+  EXPECT_EQ(names_in(here_.path()), results());
+  const ResultFiles files(here_.path());
+  EXPECT_TRUE(files.left_out().empty());
+  EXPECT_EQ(files.read(TableId::metrics).rows, expected.read(TableId::metrics).rows);
 }
 
 TEST_F(ProgramOutput, FullStandardOutputIsExitSix) {

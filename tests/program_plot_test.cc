@@ -312,16 +312,16 @@ TEST_F(ProgramPlot, WrongUseIsTwoAndNamesThePlace) {
   };
   const std::string usage =
       "plot takes a figure, and the folder of a run or a table of it: plot "
-      "plasticity|heatmap|components|distance|heads RESULTS";
+      "plasticity|heatmap|components|distance|heads|changes|change_map|series RESULTS";
   EXPECT_EQ(complain({}), usage);
   EXPECT_EQ(complain({"heads", "x", "y"}), usage);
   EXPECT_EQ(complain({"heatmp"}),
-            "heatmp is not one of plasticity, heatmap, components, distance, heads; did you mean heatmap?");
+            "heatmp is not one of plasticity, heatmap, components, distance, heads, changes, change_map, series; did you mean heatmap?");
   EXPECT_EQ(complain({"heads"}),
             "plot heads needs the results of a run: plot heads RESULTS, where RESULTS is the folder that analyze wrote "
             "to");
   EXPECT_EQ(map({"--aplha", "1"}), "--aplha: unknown flag; did you mean --alpha?");
-  EXPECT_EQ(map({"--alpha", "1"}), "--alpha: does not apply to plot heatmap; it is for plasticity");
+  EXPECT_EQ(map({"--alpha", "1"}), "--alpha: does not apply to plot heatmap; it is for plasticity, series");
   EXPECT_EQ(map({"--cmap", "magmaa"}), "--cmap: 'magmaa' is not a colour map; did you mean magma?");
   EXPECT_EQ(map({"--output", "a.jpg"}),
             "--output: a.jpg should end in .png, .svg or .pdf: the ending says what to draw");

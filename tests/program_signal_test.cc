@@ -78,7 +78,8 @@ TEST_F(ProgramSignal, FirstOneKeepsFinishedHeadsAndEarlierResults) {
   std::vector<std::string> earlier;
   for (const std::string& name : names_in(here_ / "out")) earlier.push_back(read_bytes(table(name)));
 
-  for (const auto& [signal, code] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+  for (const auto& [signal, code] :
+       {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 129}, std::pair{SIGPIPE, 141}}) {
     RunningProgram program(slow_words(), surroundings_);
     program.wait_for("\n");
     program.send(signal);
@@ -135,6 +136,32 @@ TEST_F(ProgramSignal, SecondOneQuitsAtOnce) {
   EXPECT_TRUE(outcome.err.ends_with("stopping after the heads in progress; interrupt again to quit at once\n"))
       << outcome.err;
   EXPECT_EQ(names_in(here_ / "out"), std::vector<std::string>{});
+}
+
+TEST_F(ProgramSignal, UnderNohupARunGoesOn) {
+  std::vector<std::string> words{"-c", R"(trap '' HUP; exec "$0" "$@")", AP_PROGRAM};
+  const std::vector<std::string> arguments = slow_words({"--q_heads", "0,1"});
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  surroundings_.program = "/bin/sh";
+  RunningProgram program(words, surroundings_);
+  program.wait_for("\n");
+  program.send(SIGHUP);
+  const Outcome outcome = program.finish();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(names_in(here_ / "out").size(), table_count + 1);
+}
+
+TEST_F(ProgramSignal, WhenNobodyReadsItsProgressFinishedHeadsAreKept) {
+  std::vector<std::string> words{"-c", R"("$0" "$@" 2>&1 | head -n 1; exit ${PIPESTATUS[0]})", AP_PROGRAM};
+  const std::vector<std::string> arguments = slow_words();
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  surroundings_.program = "/bin/bash";
+  const Outcome outcome = run_program(words, surroundings_);
+  EXPECT_EQ(outcome.code, 141) << outcome.err;
+  EXPECT_EQ(lines_of(outcome.out).size(), 1U);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(names_in(here_ / "out").size(), table_count + 1);
+  EXPECT_TRUE(fs::exists(table("run.partial.json")));
 }
 
 TEST_F(ProgramSignal, InTheTerminalTheBarGivesWay) {

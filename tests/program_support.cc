@@ -123,7 +123,7 @@ RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const 
   if (pid_ < 0 || nothing < 0) fail("no process");
   if (pid_ == 0) {
     // The program does not inherit ignored signals, such as a SIGINT that a shell ignores.
-    for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_DFL);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_DFL);
     const bool ready = ::chdir(surroundings.folder.c_str()) == 0 && ::dup2(nothing, STDIN_FILENO) >= 0 &&
                        ::dup2(out.program, STDOUT_FILENO) >= 0 && ::dup2(err.program, STDERR_FILENO) >= 0;
     if (ready) ::execve(program.c_str(), argv.data(), envp.data());

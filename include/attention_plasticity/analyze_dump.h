@@ -104,8 +104,8 @@ class AP_API AnalyzedDump {
   Table table(TableId table) const;
   /// Writes the tables and run.json into a folder, all or none, and returns their paths. An interrupted run writes
   /// `*.partial.csv` and `run.partial.json`. Throws Error(usage) when the folder holds the results of another dump or
-  /// model, unless `overwrite` is set, and Error(output) when a file cannot be written. Not to be called for one folder
-  /// by two threads at once.
+  /// model, unless `overwrite` is set, and Error(output) when a file cannot be written, or while another thread or
+  /// process writes results into the folder. Thread-safe.
   std::vector<std::filesystem::path> save(const std::filesystem::path& folder, const SaveOptions& options = {}) const;
 
  private:

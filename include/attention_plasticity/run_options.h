@@ -29,6 +29,7 @@ struct HubDataset {
   std::string model_dir = {};     ///< folder of the heads below the root of the repository; empty: the root itself
   HubSettings settings = {};      ///< how the Hub is reached, and the folder of the cache
   int download_max_workers = 8;   ///< files downloaded at a time, >= 1
+  bool verify_cache = false;      ///< check the files that are in the cache already against the Hub's digests
 };
 
 /// Where a dump is.
@@ -54,6 +55,7 @@ struct RunOptions {
   std::optional<std::vector<int>> layers = {};   ///< to analyse, ascending, without repetition; none: all
   std::optional<std::vector<int>> q_heads = {};  ///< the same of each layer
   NonFinite non_finite = NonFinite::error;       ///< what to do about a NaN or an infinity
+  int max_vector_width = 65536;                  ///< most components of a vector, >= 1; a head with more fails
 
   // The analysis
   Compat compat = Compat::none;   ///< whose definitions

@@ -1,22 +1,33 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
+
+#include "attention_plasticity/base/descriptor.h"
 
 namespace attention_plasticity {
 
-/// A file that appears whole. Its content is written under a temporary name in the folder of the target, and `commit`
-/// gives it the target's name: a reader sees the old file or the new one. All members throw Error(output), which names
-/// the target (or the folder that cannot be made) and the system's reason.
+/// The folder in which files wait that appear together (results/folder_commit.h).
+inline constexpr std::string_view hidden_commit_folder = ".attention-plasticity-commit";
+
+/// Whether a file is flushed to disk before it gets its name, so that it is whole after a loss of power too.
+enum class Durability { synced, unsynced };
+
+/// A file that appears whole. Its content is written to a temporary file in the folder of the target, and `commit`
+/// gives it the target's name: a reader sees the old file or the new one. A file that is replaced hands its
+/// permissions on, and its owner where the system allows that. Where the target is a symbolic link, the file that it
+/// points to is replaced and the link stays. All members throw Error(output), which names the target (or the folder
+/// that cannot be made) and the system's reason.
 ///
 ///     AtomicFile file(target);
-///     file.write(text);  // or let a writer of its own fill file.temporary() and close it
+///     file.append(text);  // or let a writer of its own fill file.temporary() and close it
 ///     file.commit();
 class AtomicFile {
  public:
-  /// Creates missing folders, but no file yet. Throws when the target is a folder, or a device or pipe, which a rename
-  /// would replace. No other thread or process uses the same temporary name.
-  explicit AtomicFile(std::filesystem::path target);
+  /// Creates missing folders and an empty temporary file with a random name. Throws when the target is a folder, or a
+  /// device or pipe, which a rename would replace.
+  explicit AtomicFile(std::filesystem::path target, Durability durability = Durability::synced);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -25,21 +36,44 @@ class AtomicFile {
   ~AtomicFile();
 
   const std::filesystem::path& target() const { return target_; }
-  /// The path that holds the content until `commit`; empty after it.
+  /// The file that holds the content until `commit`; empty after it.
   const std::filesystem::path& temporary() const { return temporary_; }
 
-  /// Writes `content` to the temporary file, replaces what was there, and flushes it to disk.
-  void write(std::string_view content);
-  /// Flushes the temporary file to disk, unless `write` did, and renames it to the target. To be called once.
+  /// Adds to the content, through a buffer.
+  void append(std::string_view bytes) { file_.append(bytes); }
+  /// Flushes the content to disk and renames the temporary file to the target. To be called once.
   void commit();
 
  private:
   std::filesystem::path target_;
+  std::filesystem::path final_;  // the target, or the file that it links to
   std::filesystem::path temporary_;
-  bool is_flushed_ = false;
+  Durability durability_;
+  FileWriter file_;
 };
 
 /// Replaces or creates `target` with the bytes of `content`, or throws and leaves it as it was; see AtomicFile.
-void write_file_atomically(const std::filesystem::path& target, std::string_view content);
+void write_file_atomically(const std::filesystem::path& target, std::string_view content,
+                           Durability durability = Durability::synced);
+
+/// Creates a folder and its parents where they are missing. Throws Error(output).
+void make_output_folder(const std::filesystem::path& folder, Durability durability = Durability::synced);
+
+/// The path that `target` leads to through symbolic links of its last name; it may not exist. Links that a commit of
+/// this program put there for a moment (`hidden_commit_folder`) are not followed. Throws Error(output) for links that
+/// go in circles.
+std::filesystem::path linked_target(const std::filesystem::path& target);
+
+/// Throws Error(output), which names `target`, when `file` is a folder, a device or a pipe, or cannot be looked at.
+void require_file_or_nothing(const std::filesystem::path& file, const std::filesystem::path& target);
+
+/// Creates `file`, which must not exist, with the permissions (and owner, where allowed) of `replaced`, or with the
+/// usual ones where that does not exist. Errors name `shown`.
+Descriptor create_in_place_of(const std::filesystem::path& replaced, const std::filesystem::path& file,
+                              const std::filesystem::path& shown);
+
+/// Removes the temporary files in `folder` whose writers ended without doing so. A file that is still being written
+/// is locked (flock) by its writer and stays.
+void remove_stale_temporary_files(const std::filesystem::path& folder);
 
 }  // namespace attention_plasticity

@@ -36,7 +36,7 @@ TEST(AtomicFile, LeavesTheOldFileUntilCommit) {
   const TemporaryFolder folder;
   write_plainly(folder / "a", "a long old text");
   AtomicFile file(folder / "a");
-  file.write("new");
+  file.append("new");
   EXPECT_EQ(read_text_file(folder / "a"), "a long old text");
   EXPECT_EQ(folder.names().size(), 2U);
   file.commit();
@@ -59,7 +59,7 @@ TEST(AtomicFile, IsGoneWhenItIsNotCommitted) {
   write_plainly(folder / "a", "old");
   {
     AtomicFile file(folder / "a");
-    file.write("new");
+    file.append("new");
     const AtomicFile untouched(folder / "b");
   }
   EXPECT_EQ(read_text_file(folder / "a"), "old");
@@ -70,8 +70,8 @@ TEST(AtomicFile, HasATemporaryNameOfItsOwn) {
   const TemporaryFolder folder;
   AtomicFile first(folder / "a");
   AtomicFile second(folder / "a");
-  first.write("first");
-  second.write("second");
+  first.append("first");
+  second.append("second");
   second.commit();
   first.commit();
   EXPECT_EQ(read_text_file(folder / "a"), "first");
@@ -80,7 +80,7 @@ TEST(AtomicFile, HasATemporaryNameOfItsOwn) {
 TEST(AtomicFile, MovesWithItsContent) {
   const TemporaryFolder folder;
   std::vector<AtomicFile> files;
-  for (const char* name : {"a", "b", "c"}) files.emplace_back(folder / name).write(name);
+  for (const char* name : {"a", "b", "c"}) files.emplace_back(folder / name).append(name);
   for (AtomicFile& file : files) file.commit();
   EXPECT_EQ(folder.names(), (Names{"a", "b", "c"}));
   EXPECT_EQ(read_text_file(folder / "b"), "b");
@@ -103,26 +103,11 @@ TEST(AtomicFile, NamesTheFolderThatCannotBeMade) {
             std::pair(std::string("cannot make this folder: Not a directory"), folder / "file"));
 }
 
-TEST(AtomicFile, SaysThatTheDiskIsFull) {
-  const TemporaryFolder folder;
-  write_plainly(folder / "a", "old");
-  {
-    AtomicFile file(folder / "a");
-    fs::create_symlink("/dev/full", file.temporary());
-    EXPECT_EQ(output_failure([&] { file.write("new"); }),
-              std::pair(std::string("cannot write this file: No space left on device; free some space or choose "
-                                    "another folder"),
-                        folder / "a"));
-  }
-  EXPECT_EQ(read_text_file(folder / "a"), "old");
-  EXPECT_EQ(folder.names(), Names{"a"});
-}
-
 TEST(AtomicFile, NamesTheTargetThatCannotBeReplaced) {
   const TemporaryFolder folder;
   {
     AtomicFile file(folder / "a");
-    file.write("new");
+    file.append("new");
     fs::create_directory(folder / "a");
     EXPECT_EQ(output_failure([&] { file.commit(); }),
               std::pair(std::string("cannot replace this file: Is a directory"), folder / "a"));
@@ -133,10 +118,70 @@ TEST(AtomicFile, NamesTheTargetThatCannotBeReplaced) {
 TEST(AtomicFile, NamesTheTargetThatCannotBeCreated) {
   const TemporaryFolder folder;
   const fs::path target = folder / std::string(300, 'x');
-  AtomicFile file(target);
-  const std::pair<std::string, fs::path> failure("cannot create this file: File name too long", target);
-  EXPECT_EQ(output_failure([&] { file.write("new"); }), failure);
-  EXPECT_EQ(output_failure([&] { file.commit(); }), failure);
+  EXPECT_EQ(output_failure([&] { AtomicFile file(target); }),
+            std::pair(std::string("cannot create this file: File name too long"), target));
+  fs::create_symlink("b", folder / "a");
+  fs::create_symlink("a", folder / "b");
+  EXPECT_EQ(output_failure([&] { AtomicFile file(folder / "a"); }),
+            std::pair(std::string("cannot create this file: Too many levels of symbolic links"), folder / "a"));
+}
+
+TEST(AtomicFile, TakesNamesAsLongAsTheFileSystemAllows) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / std::string(255, 'x'), "long");
+  EXPECT_EQ(read_text_file(folder / std::string(255, 'x')), "long");
+}
+
+TEST(AtomicFile, KeepsThePermissionsOfTheFileThatItReplaces) {
+  const TemporaryFolder folder;
+  for (const int mode : {0600, 0640, 0666, 0755}) {
+    write_file_atomically(folder / "a", "old");
+    fs::permissions(folder / "a", static_cast<fs::perms>(mode));
+    write_file_atomically(folder / "a", "new");
+    EXPECT_EQ(fs::status(folder / "a").permissions(), static_cast<fs::perms>(mode)) << mode;
+  }
+}
+
+TEST(AtomicFile, ReplacesTheFileThatALinkPointsTo) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path() / "far");
+  fs::create_symlink("far/one", folder / "a");
+  fs::create_symlink(folder.path() / "a", folder / "b");
+  write_file_atomically(folder / "b", "new");
+  EXPECT_TRUE(fs::is_symlink(folder / "a") && fs::is_symlink(folder / "b"));
+  EXPECT_EQ(read_text_file(folder.path() / "far" / "one"), "new");
+  EXPECT_EQ(folder.names(), (Names{"a", "b", "far", "far/one"}));
+}
+
+TEST(AtomicFile, TakesPiecesOfAnySize) {
+  const TemporaryFolder folder;
+  std::string all;
+  {
+    AtomicFile file(folder / "a", Durability::unsynced);
+    for (const std::size_t size : {0U, 1U, 700'000U, 700'000U, 3'000'000U, 5U}) {
+      const std::string piece(size, static_cast<char>('a' + all.size() % 26));
+      file.append(piece);
+      all += piece;
+    }
+    file.commit();
+  }
+  EXPECT_TRUE(read_text_file(folder / "a") == all);
+}
+
+TEST(StaleTemporaryFiles, AreRemovedUnlessTheirWriterLives) {
+  const TemporaryFolder folder;
+  AtomicFile file(folder / "a");
+  file.append("alive");
+  const Names others{".attention-plasticity-0123456789abcdef.tmp.bak", ".attention-plasticity-0123456789abcde.tmp",
+                     ".attention-plasticity-0123456789abcdeX.tmp", ".attention-plasticity-heads", "mine.tmp"};
+  for (const std::string& name : others) write_plainly(folder / name, "the user's");
+  write_plainly(folder / ".attention-plasticity-0123456789abcdef.tmp", "left by a program that was killed");
+  remove_stale_temporary_files(folder.path());
+  file.commit();
+  Names left = others;
+  left.insert("a");
+  EXPECT_EQ(folder.names(), left);
+  EXPECT_EQ(read_text_file(folder / "a"), "alive");
 }
 
 TEST(WriteFileAtomically, WritesEveryByteAndMakesFolders) {

@@ -10,7 +10,7 @@ namespace attention_plasticity {
 
 namespace fs = std::filesystem;
 
-std::string read_text_file(const fs::path& file) {
+std::string read_file_bytes(const fs::path& file) {
   std::error_code unknown;
   const fs::file_status status = fs::status(file, unknown);
   if (!fs::exists(status)) throw Error(ErrorKind::input, "there is no such file", file.string());
@@ -22,7 +22,11 @@ std::string read_text_file(const fs::path& file) {
   if (!stream.is_open() || stream.bad() || content.bad()) {
     throw Error(ErrorKind::input, "cannot be read; check its permissions", file.string());
   }
-  std::string text = std::move(content).str();
+  return std::move(content).str();
+}
+
+std::string read_text_file(const fs::path& file) {
+  std::string text = read_file_bytes(file);
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   return text;
 }

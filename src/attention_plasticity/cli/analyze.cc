@@ -205,6 +205,12 @@ class Analysis {
       print_dry_run(prepared(), config(), workers_, run_.missing_files());
       return 0;
     }
+    const std::vector<FolderLock> locks = lock_outputs(prepared(), config());
+    for (const FolderLock& lock : locks) {
+      if (lock.is_held()) continue;
+      tell(fmt::format("warning: {}: this file system has no locks; make sure that no other run writes here\n",
+                       lock.folder().string()));
+    }
     check_outputs(prepared(), config());
     std::vector<std::string> label_notes;
     const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared(), label_notes);

@@ -6,11 +6,17 @@ namespace attention_plasticity {
 
 std::span<const Subcommand> subcommands() {
   static constexpr std::array all{
-      Subcommand{analyze_command, run_analyze},   Subcommand{completion_command, run_completion},
-      Subcommand{download_command, run_download}, Subcommand{inspect_command, run_inspect},
-      Subcommand{man_command, run_man},           Subcommand{plan_command, run_plan},
-      Subcommand{plot_command, run_plot},         Subcommand{report_command, run_report},
-      Subcommand{synth_command, run_synth},       Subcommand{validate_command, run_validate},
+      Subcommand{analyze_command, run_analyze},
+      Subcommand{compare_command, run_compare},
+      Subcommand{completion_command, run_completion},
+      Subcommand{download_command, run_download},
+      Subcommand{inspect_command, run_inspect},
+      Subcommand{man_command, run_man},
+      Subcommand{plan_command, run_plan},
+      Subcommand{plot_command, run_plot},
+      Subcommand{report_command, run_report},
+      Subcommand{synth_command, run_synth},
+      Subcommand{validate_command, run_validate},
   };
   return all;
 }

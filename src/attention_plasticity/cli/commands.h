@@ -31,6 +31,9 @@ std::span<const ExitStatus> exit_statuses();
 Command analyze_command();
 int run_analyze(const Arguments& arguments);
 
+Command compare_command();
+int run_compare(const Arguments& arguments);
+
 Command completion_command();
 int run_completion(const Arguments& arguments);
 

@@ -36,8 +36,9 @@ const FieldTable<DownloadFlags>& download_table() {
 }
 
 // The fields of a run that decide which files it needs and where they go.
-constexpr std::string_view used_fields[]{"model_dir", "num_layers", "num_q_heads",       "num_k_heads",
-                                         "layers",    "q_heads",    "dataset_cache_dir", "download_max_workers"};
+constexpr std::string_view used_fields[]{"model_dir",   "num_layers", "num_q_heads",       "num_k_heads",
+                                         "layers",      "q_heads",    "dataset_cache_dir", "download_max_workers",
+                                         "verify_cache"};
 
 // --revision is short for --dataset_revision.
 Field revision_flag() {

@@ -49,7 +49,8 @@ Json file_json(const DumpInspection& dump, const FileInspection& file) {
                    {"first_position", file.first_position},
                    {"last_position", file.last_position},
                    {"examples", value_or_null(file.examples)},
-                   {"window", value_or_null(file.window)}});
+                   {"window", value_or_null(file.window)},
+                   {"page_checksums", file.has_checksums}});
   return json;
 }
 
@@ -82,6 +83,17 @@ void print_json(const DumpInspection& dump, const std::optional<RotationInspecti
   fmt::print("{}\n", json_text(json, 2));
 }
 
+// Nothing where every file has checksums.
+void print_missing_checksums(const DumpInspection& dump) {
+  const auto has_none = [](const FileInspection& file) { return !file.has_checksums; };
+  const auto first = std::ranges::find_if(dump.files, has_none);
+  if (first == dump.files.end()) return;
+  const auto count = std::ranges::count_if(dump.files, has_none);
+  fmt::print("checksums {} of {} files {} none, the first {}: damage to {} may change numbers unnoticed\n", count,
+             dump.files.size(), count == 1 ? "has" : "have", head_folder_name(first->side, first->head),
+             count == 1 ? "it" : "them");
+}
+
 void print_overview(const DumpInspection& dump) {
   fmt::print("dump      {}\n", dump.layout.folder.string());
   if (dump.capture.model_name) fmt::print("model     {}\n", *dump.capture.model_name);
@@ -103,8 +115,10 @@ void print_overview(const DumpInspection& dump) {
     bytes += file.bytes;
     rows += file.rows;
   }
-  fmt::print("captured  {} query heads, {} key heads, {} rows, {}\n\n", dump.layout.queries.size(),
+  fmt::print("captured  {} query heads, {} key heads, {} rows, {}\n", dump.layout.queries.size(),
              dump.layout.keys.size(), rows, size_text(bytes));
+  print_missing_checksums(dump);
+  fmt::print("\n");
 }
 
 void print_table(const DumpInspection& dump) {

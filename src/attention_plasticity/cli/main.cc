@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -10,6 +11,7 @@
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/help.h"
+#include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/version.h"
@@ -75,6 +77,7 @@ int report(const std::string& file, const std::string& message, int code) {
 
 int main(int argc, char** argv) {
   namespace ap = attention_plasticity;
+  ap::prepare_standard_streams();
   int code = 0;
   try {
     code = ap::dispatch({argv + 1, argv + argc});
@@ -86,7 +89,8 @@ int main(int argc, char** argv) {
   // A full disk or a closed pipe is noticed while printing, or when the rest is flushed.
   const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (!flushed && code <= ap::some_heads_failed) {
-    code = ap::report("", "cannot write to standard output: the disk is full or the reader is gone",
+    if (ap::is_reader_gone()) return 128 + SIGPIPE;
+    code = ap::report("", "cannot write to standard output: it is closed, the disk is full, or the reader is gone",
                       ap::exit_code(ap::ErrorKind::output));
   }
   return code;

@@ -64,7 +64,7 @@ const FieldTable<PlanFlags>& plan_table() {
 
 CachePlan plan_of_metrics(const std::string& metrics, const PlanFlags& flags) {
   check(flags.options);
-  const ResultFiles files(metrics);
+  const ResultFiles files(metrics, TableId::metrics, {TableId::metrics});
   CachePlan plan = plan_cache(read_head_metrics(files), files.description(), flags.options);
   for (const std::string& note : files.notes()) tell(with_flags(note) + "\n");
   return plan;

@@ -14,7 +14,8 @@
 namespace attention_plasticity {
 namespace {
 
-constexpr std::array<std::string_view, 5> kinds{"plasticity", "heatmap", "components", "distance", "heads"};
+constexpr std::array<std::string_view, 8> kinds{"plasticity", "heatmap", "components", "distance",
+                                                "heads",      "changes", "change_map", "series"};
 
 // What the fields set, before it becomes a PlotRequest.
 struct PlotSettings {
@@ -47,12 +48,12 @@ const FieldTable<PlotSettings>& plot_table() {
     return [member](auto& settings) -> auto& { return settings.figure.selection.*member; };
   };
   const char* lines = "plasticity";
-  const char* maps = "heatmap distance heads";
+  const char* maps = "heatmap distance heads change_map";
   const char* buckets = "plasticity heatmap";
   const char* from_run = "as run.json says";
   static const FieldTable<PlotSettings> table{
       {"results", values::text(), figure(&Options::table),
-       "The folder of a run, or the table to draw; the same as the argument RESULTS.", "none"},
+       "The folder of a run or of a comparison, or the table to draw; the same as the argument RESULTS.", "none"},
       {"time_csv", values::text(), figure(&Options::table), "head_time_plasticity.csv of a run, or its folder.", "none",
        lines},
       {"bucket_csv", values::text(), figure(&Options::table),
@@ -74,7 +75,7 @@ const FieldTable<PlotSettings>& plot_table() {
       {"pooled", values::boolean(), figure(&Options::pooled),
        "Draw pooled plasticity, also where the position-exact one is known.", "", lines},
       {"column", values::text(), figure(&Options::column), "Column of the metrics to show.",
-       "ap_exact; ap_overall without it", "heads"},
+       "ap_exact; ap_overall without it", "heads changes change_map series"},
       {"agg", values::word({"mean", "median"}), figure(&Options::agg), "How the values of many heads become one.", "",
        "heatmap components distance"},
       {"limit", values::integer(1, 10'000), figure(&Options::limit), "Number of components to show, from the first on.",
@@ -83,17 +84,19 @@ const FieldTable<PlotSettings>& plot_table() {
        "Spacing of the position buckets.", from_run, buckets},
       {"bucket_min_size", values::positive_number(), figure(&Options::bucket_min_size),
        "Tokens of a uniform bucket, or of the first log bucket.", from_run, buckets},
-      {"alpha", values::share(true), figure(&Options::alpha), "Opacity of a head's line, at most 1.", "", lines},
+      {"alpha", values::share(true), figure(&Options::alpha), "Opacity of a head's line, at most 1.", "",
+       "plasticity series"},
       {"line_width", values::positive_number(), figure(&Options::line_width), "Width of a head's line in points.", "",
-       lines},
+       "plasticity series"},
       {"color_by_layer", values::boolean(), &Settings::color_by_layer, "Colour a head's line by its layer.", "", lines},
       {"color_trend", values::boolean(), &Settings::color_trend,
        "Colour a head's line by its trend: green rises, red falls, gray does neither.", "", lines},
       {"trend_threshold", values::positive_number(), figure(&Options::trend_threshold),
        "Slope per token above which a line rises; below its negative, a line falls.", "", lines},
       {"cmap", color_map(), figure(&Options::cmap),
-       "Colour map: viridis, magma, inferno, plasma, cividis, gray; each also reversed, as viridis_r.",
-       "viridis; magma for heatmap and distance", "plasticity heatmap distance heads"},
+       "Colour map: viridis, magma, inferno, plasma, cividis, gray, blue_red; each also reversed, as viridis_r.",
+       "viridis; magma for heatmap and distance; blue_red for change_map",
+       "plasticity heatmap distance heads change_map"},
       {"vmin", values::number(), figure(&Options::vmin), "Value of the first colour.", "the least value", maps},
       {"vmax", values::number(), figure(&Options::vmax), "Value of the last colour.", "the largest value", maps},
       {"title", values::text_or_empty(), figure(&Options::title), "Replaces the whole title.",

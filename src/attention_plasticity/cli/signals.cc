@@ -1,5 +1,9 @@
 #include "attention_plasticity/cli/signals.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
 #include <csignal>
 
 namespace attention_plasticity {
@@ -14,7 +18,7 @@ bool is_ignored(int signal) {
 sigset_t ending_signals() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     if (!is_ignored(signal)) sigaddset(&signals, signal);
   }
   return signals;
@@ -30,6 +34,21 @@ sigset_t awaited_signals() {
 }
 
 }  // namespace
+
+void prepare_standard_streams() {
+  // Input is opened for writing and the others for reading, so that using them fails. open(2) takes the lowest number.
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const bool is_closed = ::fcntl(fd, F_GETFD) == -1;
+    if (is_closed && ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) return;
+  }
+  // Unlike SIG_IGN, a handler is not inherited by programs that are started.
+  if (!is_ignored(SIGPIPE)) std::signal(SIGPIPE, [](int) {});
+}
+
+bool is_reader_gone() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return !is_ignored(SIGPIPE) && ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
 
 StopOnSignal::StopOnSignal(std::function<void()> on_first) : on_first_(std::move(on_first)) {
   const sigset_t signals = awaited_signals();
@@ -50,6 +69,7 @@ void StopOnSignal::wait(const std::stop_token& done) {
   while (!done.stop_requested()) {
     const int signal = ::sigwaitinfo(&signals, nullptr);
     if (signal <= 0 || signal == wake) continue;
+    if (signal_ != 0 && (signal == SIGHUP || signal == SIGPIPE)) continue;
     if (signal_.exchange(signal) == 0) {
       stop_.request_stop();
       on_first_();

@@ -7,8 +7,19 @@
 
 namespace attention_plasticity {
 
-/// While an object lives, the first SIGINT or SIGTERM becomes a stop request, and the second ends the program at once.
-/// Create it before any other thread starts: threads must inherit that both signals are blocked.
+/// To be called at the start of `main`. Fills the descriptors 0 to 2 where they are closed, so that no file gets one of
+/// them and no line meant for a terminal is written into a table; reading and writing still fails there as if closed.
+/// A standard stream or a socket whose reader is gone gives EPIPE rather than ending the program (`is_reader_gone`).
+void prepare_standard_streams();
+
+/// Whether standard output is a pipe that nobody reads any more, and SIGPIPE was not ignored when the program started.
+bool is_reader_gone();
+
+/// While an object lives, the first SIGINT, SIGTERM, SIGHUP or SIGPIPE becomes a stop request; a further SIGINT or
+/// SIGTERM ends the program at once. (A further SIGHUP does not: a terminal that closes sends several. Nor does
+/// SIGPIPE, which every line to a lost reader brings.) Signals that were ignored when the program started, such as
+/// SIGHUP under nohup, stay ignored. Create it before any other thread starts: threads must inherit that the signals
+/// are blocked.
 class StopOnSignal {
  public:
   /// `on_first` is called, on another thread, when the first signal arrives.

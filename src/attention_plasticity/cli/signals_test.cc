@@ -1,5 +1,6 @@
 #include "attention_plasticity/cli/signals.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ bool is_blocked(int signal) {
 }
 
 TEST(StopOnSignal, FirstSignalRequestsAStop) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     std::atomic<int> told = 0;
     const StopOnSignal stop([&] { ++told; });
     EXPECT_FALSE(stop.token().stop_requested());
@@ -39,11 +40,9 @@ TEST(StopOnSignal, FirstSignalRequestsAStop) {
 TEST(StopOnSignal, SignalsHaveTheirUsualMeaningAfterwards) {
   {
     const StopOnSignal stop([] {});
-    EXPECT_TRUE(is_blocked(SIGINT));
-    EXPECT_TRUE(is_blocked(SIGTERM));
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) EXPECT_TRUE(is_blocked(signal)) << signal;
   }
-  EXPECT_FALSE(is_blocked(SIGINT));
-  EXPECT_FALSE(is_blocked(SIGTERM));
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) EXPECT_FALSE(is_blocked(signal)) << signal;
 }
 
 TEST(StopOnSignal, EndsWithoutWaiting) {
@@ -75,6 +74,36 @@ TEST_F(StopOnSignalDeathTest, SecondSignalEndsTheProgram) {
   };
   EXPECT_EXIT(twice(SIGINT), ::testing::KilledBySignal(SIGINT), "");
   EXPECT_EXIT(twice(SIGTERM), ::testing::KilledBySignal(SIGTERM), "");
+}
+
+// A terminal that closes may send SIGHUP twice, and each line to a lost reader brings a SIGPIPE.
+TEST_F(StopOnSignalDeathTest, FurtherHangUpsAndLostReadersDoNotEndTheProgram) {
+  const auto many = [] {
+    const StopOnSignal stop([] {});
+    ::kill(::getpid(), SIGHUP);
+    comes_true([&] { return stop.token().stop_requested(); });
+    for (const int signal : {SIGHUP, SIGPIPE, SIGPIPE}) ::kill(::getpid(), signal);
+    comes_true([] {
+      sigset_t pending;
+      sigpending(&pending);
+      return sigismember(&pending, SIGHUP) == 0 && sigismember(&pending, SIGPIPE) == 0;
+    });
+    EXPECT_EQ(stop.signal(), SIGHUP);
+    ::kill(::getpid(), SIGTERM);
+    comes_true([] { return false; });
+  };
+  EXPECT_EXIT(many(), ::testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST_F(StopOnSignalDeathTest, ClosedStandardStreamsAreNotUsedForFiles) {
+  const auto closed = [] {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(fd);
+    prepare_standard_streams();
+    const int file = ::open("/dev/null", O_WRONLY);
+    const bool fails = ::write(STDOUT_FILENO, "x", 1) == -1 && ::write(STDERR_FILENO, "x", 1) == -1;
+    ::_exit(file > STDERR_FILENO && fails ? 0 : 1);
+  };
+  EXPECT_EXIT(closed(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(StopOnSignalDeathTest, SignalIgnoredBeforeStaysIgnored) {

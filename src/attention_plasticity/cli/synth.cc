@@ -62,6 +62,9 @@ const FieldTable<SynthFlags>& synth_table() {
       {"truth_pairs", size(), option(&Options::truth_pairs),
        "Key pairs behind each head's true plasticity; 0: write the parameters only."},
       {"seed", values::seed_number(), option(&Options::seed), "Seed of every random draw."},
+      {"document_seed", values::seed_number(), option(&Options::document_seed),
+       "Seed of all but the noise. Dumps that share it are captures of one truth on the same documents.",
+       "that of seed"},
       {"quiet", values::boolean(), &SynthFlags::quiet, "Print nothing."},
   };
   return table;

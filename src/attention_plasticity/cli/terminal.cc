@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -31,8 +33,9 @@ std::size_t help_width() {
 }
 
 void tell(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
+  const bool written = std::fwrite(text.data(), 1, text.size(), stderr) == text.size() && std::fflush(stderr) == 0;
+  // With SIGPIPE blocked, as it is during a run, the system sends it to this thread alone, where nobody waits for it.
+  if (!written && errno == EPIPE) ::kill(::getpid(), SIGPIPE);
 }
 
 std::string in_red(std::string_view text, const Terminal& terminal) {

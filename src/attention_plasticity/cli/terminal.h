@@ -24,7 +24,7 @@ std::size_t terminal_width();
 std::size_t help_width();
 
 /// Writes `text` to standard error. Failures are ignored: a log on a full disk must not end a run, and there is no
-/// other place to report them.
+/// other place to report them. Only when its reader is gone, the program gets SIGPIPE (cli/signals.h).
 void tell(std::string_view text);
 
 /// `text` in red if the terminal shows colors.

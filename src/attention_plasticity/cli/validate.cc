@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
@@ -22,24 +20,6 @@ struct ValidateFlags {
   bool csv = false;
 };
 
-// The names in a text with commas between them.
-std::vector<std::string> names_in(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    std::string name = text.substr(begin, end - begin);
-    if (name.empty()) throw Error(ErrorKind::usage, fmt::format("{} holds an empty name", shown_text(text)));
-    names.push_back(std::move(name));
-    begin = end + 1;
-  }
-  return names;
-}
-
-ValueKind<std::vector<std::string>> names() {
-  return {ValueType::text, "LIST", names_in,
-          [](const std::vector<std::string>& list) { return fmt::format("{}", fmt::join(list, ",")); }};
-}
-
 const FieldTable<ValidateFlags>& validate_table() {
   using Flags = ValidateFlags;
   const auto option = [](auto member) { return nested(&Flags::options, member); };
@@ -54,7 +34,7 @@ const FieldTable<ValidateFlags>& validate_table() {
        "Heads that should rank above, such as induction>0.1; a comma means or."},
       {"negative", values::any_text("CONDITION"), option(&ValidationOptions::negative),
        "Heads that should rank below, such as previous_token>0.25."},
-      {"columns", names(), option(&ValidationOptions::measures), "Columns of the metrics.",
+      {"columns", values::names(), option(&ValidationOptions::measures), "Columns of the metrics.",
        fmt::format("{}", fmt::join(default_measures(), ","))},
       {"bootstrap", values::integer(0, 1'000'000), bootstrap(&BootstrapOptions::resamples),
        "Resamples behind an interval; 0: no intervals."},
@@ -91,7 +71,7 @@ int run_validate(const Arguments& arguments) {
     refuse_use(fmt::format("--{} also needs --{}: two kinds of heads are compared",
                            options.positive ? "positive" : "negative", options.positive ? "negative" : "positive"));
   }
-  const ResultFiles files(*metrics_path);
+  const ResultFiles files(*metrics_path, TableId::metrics, {TableId::metrics});
   const HeadMetrics metrics = read_head_metrics(files);
   const HeadLabels labels = read_head_labels(*labels_path);
   fit_labels(labels, metrics.heads(), files.description(), metrics.file());

@@ -241,7 +241,10 @@ bool is_list_of_primitives(const parquet::ColumnDescriptor& leaf) {
   return leaf.max_repetition_level() == 1 && repeated_node(leaf) != nullptr;
 }
 
-void decode_numbers(parquet::ColumnReader& column, const NumberSink& sink) {
+void decode_numbers(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parquet::PageReader> pages,
+                    arrow::MemoryPool* pool, const NumberSink& sink) {
+  const auto reader = parquet::ColumnReader::Make(&leaf, std::move(pages), pool);
+  parquet::ColumnReader& column = *reader;
   switch (column.type()) {
     case parquet::Type::INT32:
       return read_integers<parquet::Int32Type, std::uint32_t>(column, sink);
@@ -258,10 +261,10 @@ void decode_numbers(parquet::ColumnReader& column, const NumberSink& sink) {
 }
 
 void decode_vectors(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parquet::PageReader> pages,
-                    std::size_t likely_width, VectorColumn& out) {
+                    arrow::MemoryPool* pool, std::size_t likely_width, VectorColumn& out) {
   auto watched = std::make_unique<VectorPages>(leaf, std::move(pages));
   const VectorPages& pages_read = *watched;
-  const auto column = parquet::ColumnReader::Make(&leaf, std::move(watched));
+  const auto column = parquet::ColumnReader::Make(&leaf, std::move(watched), pool);
   switch (column->type()) {
     case parquet::Type::FLOAT:
       return FloatVectors(*column, pages_read, likely_width, out).read();

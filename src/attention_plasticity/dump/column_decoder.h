@@ -9,9 +9,11 @@
 
 namespace parquet {
 class ColumnDescriptor;
-class ColumnReader;
 class PageReader;
 }  // namespace parquet
+namespace arrow {
+class MemoryPool;
+}  // namespace arrow
 
 namespace attention_plasticity {
 
@@ -22,7 +24,8 @@ bool is_list_of_primitives(const parquet::ColumnDescriptor& leaf);
 /// Hands the numbers of a flat column of integers, halves, floats or doubles to `sink`, in order, a few thousand at a
 /// time, until the column ends or the sink returns false. Throws parquet::ParquetException and other exceptions of
 /// Arrow.
-void decode_numbers(parquet::ColumnReader& column, const std::function<bool(const NumberBatch&)>& sink);
+void decode_numbers(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parquet::PageReader> pages,
+                    arrow::MemoryPool* pool, const std::function<bool(const NumberBatch&)>& sink);
 
 /// Adds the entries of a list of halves, floats or doubles to `out` in the same way, until one breaks a rule. Doubles
 /// are rounded to float.
@@ -30,6 +33,6 @@ void decode_numbers(parquet::ColumnReader& column, const std::function<bool(cons
 /// A page that holds only whole rows of the expected width is read without decoding its levels. That width is the one
 /// of the rows in `out`, or `likely_width` before the first row; 0: unknown.
 void decode_vectors(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parquet::PageReader> pages,
-                    std::size_t likely_width, VectorColumn& out);
+                    arrow::MemoryPool* pool, std::size_t likely_width, VectorColumn& out);
 
 }  // namespace attention_plasticity

@@ -36,7 +36,7 @@ class HeadFileReader {
  public:
   HeadFileReader(const std::filesystem::path& file, Side side, Vectors vectors, const ReadOptions& options)
       : path_(file.string()),
-        source_(file),
+        source_(file, options.max_vector_width),
         reads_vectors_(vectors == Vectors::read),
         options_(options),
         bucket_(source_.require("bucket", Kind::integer)),
@@ -46,9 +46,11 @@ class HeadFileReader {
         vectors_(result_.rows.vectors, source_.rows(), most_reserved_bytes() / sizeof(float)) {
     // The window of keys is never used, so nothing that a key file says about it is an error.
     if (side == Side::query) window_ = source_.find("sliding_window", Kind::number);
+    source_.prepare(columns(), reads_vectors_);
   }
 
   HeadFile read() {
+    if (options_.expected) source_.require_same(*options_.expected);
     if (source_.rows() == 0) refuse("the file has no rows; capture this head again");
     reserve();
     for (int group = 0; group < source_.row_groups(); ++group) read_group(group);
@@ -59,11 +61,19 @@ class HeadFileReader {
     }
     rows.width = reads_vectors_ ? vectors_.width() : width_by_footer(source_, vector_);
     if (seen_window_) rows.window = *seen_window_;
-    result_.input.file_bytes = source_.file_bytes();
+    result_.input = {source_.file_bytes(), source_.finish()};
     return std::move(result_);
   }
 
  private:
+  std::vector<Column> columns() const {
+    std::vector<Column> all{bucket_, position_};
+    if (example_) all.push_back(*example_);
+    if (reads_vectors_) all.push_back(vector_);
+    if (window_) all.push_back(*window_);
+    return all;
+  }
+
   std::size_t most_reserved_bytes() const {
     return static_cast<std::size_t>(source_.file_bytes()) * plausible_compression;
   }
@@ -225,9 +235,16 @@ class HeadFileReader {
 
 }  // namespace
 
-HeadFooter read_head_footer(const std::filesystem::path& file) {
-  const ParquetFile source(file);
-  return {source.rows(), width_by_footer(source, source.require("vector", Kind::vector))};
+HeadFooter read_head_footer(const std::filesystem::path& file, std::size_t max_vector_width) {
+  ParquetFile source(file, max_vector_width);
+  const Column vector = source.require("vector", Kind::vector);
+  source.prepare({vector}, false);
+  return {source.rows(), width_by_footer(source, vector), source.identity()};
+}
+
+bool has_page_checksums(const std::filesystem::path& file) {
+  const ParquetFile source(file, default_max_vector_width);
+  return source.has_checksums(source.require("vector", Kind::vector));
 }
 
 HeadTokens read_head_tokens(const std::filesystem::path& file, Side side) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/head_rows.h"
+#include "attention_plasticity/dump/input_file.h"
 #include "attention_plasticity/dump/layout.h"
 
 // Reads one `data.parquet` to the depth that is needed: its footer, its rows without their vectors, or its rows. Each
@@ -22,10 +23,11 @@
 //     sliding_window  any integer type, half, float, double, or null-typed; one value in all rows. Missing, null, NaN,
 //                     infinite or below 1: full attention. A fraction is rounded down.
 //
-// All functions throw Error(input) with one line and the file: when the file cannot be read, a column is missing or of
-// another type, there are no rows, a page's checksum is wrong, or a row breaks a rule above. Rows count from 0 in file
-// order. Of the bad rows of a row group the message names the first, and of its faults the one whose column comes first
-// in the list above.
+// All functions throw Error(input) with one line and the file: when the file cannot be read, its footer or its pages
+// contradict themselves or are beyond a limit, a column is missing or of another type, there are no rows, a page's
+// checksum is wrong, a row breaks a rule above, or the file changes while it is read. std::bad_alloc passes through.
+// Rows count from 0 in file order. Of the bad rows of a row group the message names the first, and of its faults the
+// one whose column comes first in the list above.
 
 namespace attention_plasticity {
 
@@ -33,10 +35,17 @@ namespace attention_plasticity {
 struct HeadFooter {
   std::size_t rows = 0;
   std::size_t width = 0;  ///< components of a vector: the file's components over its rows; 0 if that is not whole
+  FileIdentity identity;
 };
 
+/// The most components of a vector, unless an option says otherwise.
+constexpr std::size_t default_max_vector_width = 65536;
+
 /// Reads the footer alone. A file without rows is allowed.
-HeadFooter read_head_footer(const std::filesystem::path& file);
+HeadFooter read_head_footer(const std::filesystem::path& file, std::size_t max_vector_width = default_max_vector_width);
+
+/// Whether the pages of a head file have checksums. Throws as `read_head_footer` does.
+bool has_page_checksums(const std::filesystem::path& file);
 
 /// The rows of a head file, in file order, without their vectors. The columns are those of HeadRows.
 struct HeadTokens {
@@ -53,12 +62,17 @@ HeadTokens read_head_tokens(const std::filesystem::path& file, Side side);
 struct ReadOptions {
   /// True: rows whose vector holds NaN or infinity are dropped and counted. False: such a row is an error.
   bool drop_non_finite = false;
+  /// The most components of a vector. Wider ones are an error before anything is decoded.
+  std::size_t max_vector_width = default_max_vector_width;
+  /// Which file was there when the run was prepared. Another one, or a changed one, is an error. None: not compared.
+  std::optional<FileIdentity> expected = {};
 };
 
-/// Which bytes of a file were read.
+/// Which file was read, by its bytes.
 struct InputDigest {
   std::uint64_t file_bytes = 0;  ///< the size of the file
-  std::string digest;            ///< of the bytes that were decoded; empty: not taken
+  /// XXH3 of 128 bits of the whole file, in hexadecimal digits, from the bytes that were decoded; empty: not taken
+  std::string digest;
 
   friend bool operator==(const InputDigest&, const InputDigest&) = default;
 };

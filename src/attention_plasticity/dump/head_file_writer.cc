@@ -130,7 +130,7 @@ void require_equal_lengths(const fs::path& file, const HeadRows& rows) {
 
 void write_head_file(const fs::path& file, const HeadRows& rows, const WriteOptions& options) {
   require_equal_lengths(file, rows);
-  AtomicFile target(file);
+  AtomicFile target(file, Durability::unsynced);  // a synthetic dump can be made again
   try {
     write_table(target.temporary(), rows, options);
   } catch (const std::exception& failure) {

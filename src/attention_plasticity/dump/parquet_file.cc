@@ -1,26 +1,39 @@
 #include "attention_plasticity/dump/parquet_file.h"
 
-#include <arrow/io/file.h>
+#include <arrow/buffer.h>
+#include <arrow/io/memory.h>
+#include <arrow/memory_pool.h>
 #include <fmt/format.h>
 #include <parquet/column_reader.h>
 #include <parquet/exception.h>
-#include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
 #include <parquet/schema.h>
 
 #include <algorithm>
-#include <limits>
+#include <array>
 #include <new>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "attention_plasticity/base/memory_account.h"
+#include "attention_plasticity/dump/chunk_layout.h"
 #include "attention_plasticity/dump/column_decoder.h"
+#include "attention_plasticity/dump/file_bytes.h"
 #include "attention_plasticity/dump/file_kind.h"
+#include "attention_plasticity/dump/footer_limits.h"
+#include "attention_plasticity/dump/page_limits.h"
+#include "attention_plasticity/dump/thrift_scan.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {
+
+// At the end of a file: the length of the footer in four bytes, and PAR1, with which the file also begins.
+constexpr std::size_t end_bytes = 8;
+constexpr std::size_t magic_bytes = 4;
 
 constexpr std::string_view try_again = "download or capture this head again";
 
@@ -33,7 +46,7 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-/// Runs `action` and turns every failure into an Error that says that `what` cannot be read.
+/// Runs `action` and turns every failure but a lack of memory into an Error that says that `what` cannot be read.
 template <class Action>
 auto guarded(const std::string& file, const std::string& what, Action&& action) {
   try {
@@ -41,8 +54,15 @@ auto guarded(const std::string& file, const std::string& what, Action&& action) 
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorKind::input, fmt::format("not enough memory to read {}", what), file);
+    throw;
+  } catch (const BeyondLimit& beyond) {
+    throw Error(ErrorKind::input, fmt::format("{}; write the file anew with the columns of a head only", beyond.what()),
+                file);
+  } catch (const BadThrift& bad) {
+    throw Error(ErrorKind::input, fmt::format("{} {}: the file is damaged; {}", what, bad.what(), try_again), file);
   } catch (const std::exception& failure) {
+    const auto* status = dynamic_cast<const parquet::ParquetStatusException*>(&failure);
+    if (status != nullptr && status->status().IsOutOfMemory()) throw std::bad_alloc();
     const std::string why = one_line(failure.what());
     if (why.find("CRC checksum") != std::string::npos) {
       throw Error(ErrorKind::input,
@@ -53,79 +73,60 @@ auto guarded(const std::string& file, const std::string& what, Action&& action) 
   }
 }
 
-std::string describe(const parquet::ColumnDescriptor& leaf) {
-  const auto& logical = leaf.logical_type();
-  return fmt::format("{}{}{}", leaf.max_repetition_level() > 0 ? "a list of " : "",
-                     parquet::TypeToString(leaf.physical_type()),
-                     logical && !logical->is_none() ? fmt::format(" ({})", logical->ToString()) : "");
-}
-
-bool is_integer(const parquet::ColumnDescriptor& leaf) {
-  if (leaf.physical_type() != parquet::Type::INT32 && leaf.physical_type() != parquet::Type::INT64) return false;
-  const auto& logical = leaf.logical_type();
-  return !logical || logical->is_none() || logical->is_int() || logical->is_null();
-}
-
-bool is_real(const parquet::ColumnDescriptor& leaf) {
-  if (leaf.physical_type() == parquet::Type::FLOAT || leaf.physical_type() == parquet::Type::DOUBLE) return true;
-  return leaf.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY && leaf.type_length() == 2 &&
-         leaf.logical_type() && leaf.logical_type()->is_float16();
-}
-
-bool allows(ParquetFile::Kind kind, const parquet::ColumnDescriptor& leaf, bool is_primitive) {
-  switch (kind) {
-    case ParquetFile::Kind::integer:
-      return is_primitive && leaf.max_repetition_level() == 0 && is_integer(leaf);
-    case ParquetFile::Kind::number:
-      return is_primitive && leaf.max_repetition_level() == 0 && (is_integer(leaf) || is_real(leaf));
-    case ParquetFile::Kind::vector:
-      return is_real(leaf) && is_list_of_primitives(leaf);
-  }
-  return false;
-}
-
-std::string_view wanted(ParquetFile::Kind kind) {
-  switch (kind) {
-    case ParquetFile::Kind::integer:
-      return "an integer";
-    case ParquetFile::Kind::number:
-      return "an integer, half, float or double";
-    case ParquetFile::Kind::vector:
-      return "a list of half, float or double";
-  }
-  return "";
-}
-
 }  // namespace
 
 struct ParquetFile::Impl {
+  InputFile file;
   std::string path;
-  std::uint64_t bytes = 0;
-  std::unique_ptr<parquet::ParquetFileReader> reader;
+  std::size_t max_width;
+  std::uint64_t footer_begin = 0;
+  std::vector<std::uint8_t> end_of_file;  ///< the footer and what follows it
+  MemoryCharge footer_memory;
+  parquet::ReaderProperties properties;
   std::shared_ptr<parquet::FileMetaData> footer;
-  std::vector<std::size_t> group_rows;
-  std::size_t rows = 0;
+  ChunkLayout layout;
 
-  explicit Impl(const std::filesystem::path& file) : path(file.string()), bytes(require_parquet(file)) {
+  FileBytes bytes{file};
+  std::vector<int> leaves_to_read;
+  bool takes_digest = false;
+  bool reads_whole_file = false;  ///< into memory, because the row groups lie in another order
+  std::optional<int> group_in_memory;
+
+  Impl(const std::filesystem::path& name, std::size_t max_vector_width)
+      : file(name), path(name.string()), max_width(max_vector_width), properties(arrow::default_memory_pool()) {
+    require_parquet(file);
     guarded(path, "the footer", [this] {
-      parquet::ReaderProperties properties;
-      properties.set_page_checksum_verification(true);
-      PARQUET_ASSIGN_OR_THROW(auto source, arrow::io::ReadableFile::Open(path));
-      reader = parquet::ParquetFileReader::Open(std::move(source), properties);
-      footer = reader->metadata();
-      count_rows();
+      read_footer();
+      layout = ChunkLayout(footer, file.size(), footer_begin);
     });
   }
 
-  void count_rows() {
-    for (int group = 0; group < footer->num_row_groups(); ++group) {
-      const std::int64_t claimed = footer->RowGroup(group)->num_rows();
-      if (claimed < 0 || static_cast<std::size_t>(claimed) > std::numeric_limits<std::int64_t>::max() - rows) {
-        throw parquet::ParquetException("impossible number of rows");
-      }
-      group_rows.push_back(static_cast<std::size_t>(claimed));
-      rows += group_rows.back();
+  void read_footer() {
+    const std::uint64_t length = footer_length();
+    footer_begin = file.size() - end_bytes - length;
+    end_of_file.resize(static_cast<std::size_t>(length) + end_bytes);
+    file.read(footer_begin, end_of_file);
+    const auto bytes_of_footer = std::span<const std::uint8_t>(end_of_file).first(static_cast<std::size_t>(length));
+    footer_memory.set(end_of_file.size() + check_footer(bytes_of_footer));
+    properties.set_page_checksum_verification(true);
+    properties.set_thrift_string_size_limit(static_cast<std::int32_t>(max_footer_bytes));
+    properties.set_thrift_container_size_limit(static_cast<std::int32_t>(max_list_elements));
+    auto parsed = static_cast<std::uint32_t>(length);
+    footer = parquet::FileMetaData::Make(bytes_of_footer.data(), &parsed, properties);
+  }
+
+  std::uint64_t footer_length() const {
+    std::array<std::uint8_t, end_bytes> last{};
+    file.read(file.size() - end_bytes, last);
+    std::uint64_t length = 0;
+    for (std::size_t i = 0; i < 4; ++i) length |= std::uint64_t{last.at(i)} << (8 * i);
+    if (length > file.size() - end_bytes - magic_bytes) {
+      throw std::runtime_error(fmt::format("it says {} bytes in a file of {}", length, file.size()));
     }
+    if (length > max_footer_bytes) {
+      throw BeyondLimit(fmt::format("the footer has {} bytes, and at most {} are read", length, max_footer_bytes));
+    }
+    return length;
   }
 
   /// The leaf columns below the top-level column of that name.
@@ -149,48 +150,65 @@ struct ParquetFile::Impl {
     return names.empty() ? "none" : names;
   }
 
-  /// Checked first, because Arrow allocates the size that the footer claims before it reads.
-  void require_inside_file(const parquet::ColumnChunkMetaData& chunk) const {
-    std::int64_t start = chunk.data_page_offset();
-    if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0) {
-      start = std::min(start, chunk.dictionary_page_offset());
+  /// The bytes of a column. With a digest, its row group is brought into memory first.
+  std::span<const std::uint8_t> load(int group, int leaf) {
+    const ByteRange chunk = layout.range(group, leaf);
+    if (chunk.size() == 0) return {};
+    if (!takes_digest) {
+      bytes.load(std::span(&chunk, 1));
+    } else if (reads_whole_file) {
+      if (!group_in_memory) bytes.load(std::array{ByteRange{0, footer_begin}});
+      group_in_memory = 0;
+    } else if (group_in_memory != group) {
+      bytes.load(layout.ranges(group, leaves_to_read));
+      group_in_memory = group;
     }
-    const std::int64_t length = chunk.total_compressed_size();
-    const auto size = static_cast<std::int64_t>(bytes);
-    if (start < 0 || length < 0 || length > size || start > size - length) {
-      throw parquet::ParquetException("the footer points past the end of the file");
-    }
+    return bytes.at(chunk);
   }
 
-  /// Components of a vector in the row group: its entries over its rows; 0 if that is not whole.
-  std::size_t width(int group, const Column& column) const {
-    const std::int64_t entries = footer->RowGroup(group)->ColumnChunk(column.leaf)->num_values();
-    const std::size_t rows_of_group = group_rows.at(static_cast<std::size_t>(group));
-    if (entries <= 0 || rows_of_group == 0 || static_cast<std::size_t>(entries) % rows_of_group != 0) return 0;
-    return static_cast<std::size_t>(entries) / rows_of_group;
-  }
-
-  std::unique_ptr<parquet::PageReader> open_pages(int group, const Column& column) const {
-    const auto row_group = reader->RowGroup(group);
-    require_inside_file(*row_group->metadata()->ColumnChunk(column.leaf));
-    auto pages = row_group->GetColumnPageReader(column.leaf);
+  std::unique_ptr<parquet::PageReader> open_pages(int group, const Column& column) {
+    const auto chunk = footer->RowGroup(group)->ColumnChunk(column.leaf);
+    const std::span<const std::uint8_t> content = load(group, column.leaf);
+    check_pages(content, {layout.rows(group), layout.entries(group, column.leaf), value_bytes(leaf(column)),
+                          chunk->compression() != parquet::Compression::UNCOMPRESSED});
+    auto stream = std::make_shared<arrow::io::BufferReader>(
+        std::make_shared<arrow::Buffer>(content.data(), static_cast<std::int64_t>(content.size())));
+    // Old files of Arrow call their compressed pages uncompressed.
+    const bool always_compressed =
+        footer->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
+    auto pages = parquet::PageReader::Open(std::move(stream), chunk->num_values(), chunk->compression(), properties,
+                                           always_compressed);
     // Arrow's writer sometimes writes an empty page, which its reader takes for the end of the column.
     pages->set_data_page_filter([](const parquet::DataPageStats& page) { return page.num_values == 0; });
     return pages;
   }
 
-  std::shared_ptr<parquet::ColumnReader> open(int group, const Column& column) const {
-    return parquet::ColumnReader::Make(footer->schema()->Column(column.leaf), open_pages(group, column));
+  void check(const Column& column) const {
+    const std::uint64_t width = leaf(column).max_repetition_level() > 0 ? layout.largest_width(column.leaf) : 0;
+    if (width > max_width) {
+      throw Error(ErrorKind::input,
+                  fmt::format("the vectors have {} components, and at most {} are read; raise `max_vector_width` if "
+                              "the model's heads are that wide",
+                              width, max_width),
+                  path);
+    }
+    layout.check(column.leaf);
   }
+
+  const parquet::ColumnDescriptor& leaf(const Column& column) const { return *footer->schema()->Column(column.leaf); }
+  arrow::MemoryPool* pool() const { return properties.memory_pool(); }
 };
 
-ParquetFile::ParquetFile(const std::filesystem::path& file) : impl_(std::make_unique<const Impl>(file)) {}
+ParquetFile::ParquetFile(const std::filesystem::path& file, std::size_t max_vector_width)
+    : impl_(std::make_unique<Impl>(file, max_vector_width)) {}
 ParquetFile::~ParquetFile() = default;
 
-std::uint64_t ParquetFile::file_bytes() const { return impl_->bytes; }
-int ParquetFile::row_groups() const { return static_cast<int>(impl_->group_rows.size()); }
-std::size_t ParquetFile::rows() const { return impl_->rows; }
-std::size_t ParquetFile::rows(int group) const { return impl_->group_rows.at(static_cast<std::size_t>(group)); }
+std::uint64_t ParquetFile::file_bytes() const { return impl_->file.size(); }
+const FileIdentity& ParquetFile::identity() const { return impl_->file.identity(); }
+void ParquetFile::require_same(const FileIdentity& expected) const { impl_->file.require_same(expected); }
+int ParquetFile::row_groups() const { return impl_->layout.groups(); }
+std::size_t ParquetFile::rows() const { return impl_->layout.rows(); }
+std::size_t ParquetFile::rows(int group) const { return impl_->layout.rows(group); }
 
 std::optional<ParquetFile::Column> ParquetFile::find(const std::string& name, Kind kind) const {
   return guarded(impl_->path, "the footer", [&]() -> std::optional<Column> {
@@ -224,24 +242,53 @@ ParquetFile::Column ParquetFile::require(const std::string& name, Kind kind) con
 std::uint64_t ParquetFile::entries(const Column& column) const {
   return guarded(impl_->path, "the footer", [&] {
     std::uint64_t sum = 0;
-    for (int group = 0; group < row_groups(); ++group) {
-      const auto entries = impl_->footer->RowGroup(group)->ColumnChunk(column.leaf)->num_values();
-      sum += static_cast<std::uint64_t>(std::max<std::int64_t>(0, entries));
-    }
+    for (int group = 0; group < row_groups(); ++group) sum += impl_->layout.entries(group, column.leaf);
     return sum;
   });
 }
 
-void ParquetFile::read_numbers(int group, const Column& column,
-                               const std::function<bool(const NumberBatch&)>& sink) const {
-  guarded(impl_->path, fmt::format("column '{}'", column.name),
-          [&] { decode_numbers(*impl_->open(group, column), sink); });
+void ParquetFile::prepare(const std::vector<Column>& columns, bool digest) {
+  for (const Column& column : columns) {
+    guarded(impl_->path, fmt::format("column '{}'", column.name), [&] { impl_->check(column); });
+    impl_->leaves_to_read.push_back(column.leaf);
+  }
+  impl_->takes_digest = digest;
+  if (!digest) return;
+  impl_->bytes.begin_digest();
+  impl_->reads_whole_file = !impl_->layout.is_in_order(impl_->leaves_to_read);
 }
 
-void ParquetFile::read_vectors(int group, const Column& column, VectorColumn& out) const {
+void ParquetFile::read_numbers(int group, const Column& column, const std::function<bool(const NumberBatch&)>& sink) {
   guarded(impl_->path, fmt::format("column '{}'", column.name), [&] {
     auto pages = impl_->open_pages(group, column);
-    decode_vectors(*impl_->footer->schema()->Column(column.leaf), std::move(pages), impl_->width(group, column), out);
+    decode_numbers(impl_->leaf(column), std::move(pages), impl_->pool(), sink);
+  });
+}
+
+void ParquetFile::read_vectors(int group, const Column& column, VectorColumn& out) {
+  guarded(impl_->path, fmt::format("column '{}'", column.name), [&] {
+    auto pages = impl_->open_pages(group, column);
+    decode_vectors(impl_->leaf(column), std::move(pages), impl_->pool(), impl_->layout.width(group, column.leaf), out);
+  });
+}
+
+std::string ParquetFile::finish() {
+  std::string digest = impl_->bytes.finish_digest(impl_->end_of_file);
+  impl_->file.require_unchanged();
+  return digest;
+}
+
+bool ParquetFile::has_checksums(const Column& column) const {
+  return guarded(impl_->path, fmt::format("column '{}'", column.name), [&] {
+    for (int group = 0; group < row_groups(); ++group) {
+      const ByteRange chunk = impl_->layout.range(group, column.leaf);
+      if (chunk.size() == 0) continue;
+      constexpr std::uint64_t most = 64 << 10;  // of a header, with its statistics
+      std::vector<std::uint8_t> begin(static_cast<std::size_t>(std::min(most, chunk.size())));
+      impl_->file.read(chunk.begin, begin);
+      return read_page_header(begin).has_checksum;
+    }
+    return true;
   });
 }
 

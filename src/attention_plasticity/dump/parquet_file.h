@@ -7,8 +7,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "attention_plasticity/dump/column_kind.h"
 #include "attention_plasticity/dump/column_rules.h"
+#include "attention_plasticity/dump/input_file.h"
 #include "attention_plasticity/dump/vector_column.h"
 
 namespace attention_plasticity {
@@ -16,8 +19,10 @@ namespace attention_plasticity {
 /// The columns of a Parquet file as stored, a few thousand values at a time.
 ///
 /// They are read through Arrow's column readers instead of its tables. There fixed-size, large and plain lists are all
-/// entries with levels, dictionaries and null-typed columns are plain numbers, and no size that a footer claims is
-/// allocated. Whatever the file's bytes, all failures are Error(input) with one line and the file.
+/// entries with levels, and dictionaries and null-typed columns are plain numbers. Arrow gets to see only what was
+/// looked at before: a footer within limits whose numbers agree with each other and with the file's size, and pages
+/// that are no larger than their entries can be. Whatever the file's bytes, all failures are Error(input) with one line
+/// and the file; std::bad_alloc passes through, since memory that is short says nothing about the file.
 class ParquetFile {
  public:
   /// A column that exists and has an allowed type.
@@ -25,16 +30,18 @@ class ParquetFile {
     std::string name;
     int leaf = 0;  ///< its index among the file's leaf columns
   };
-  /// What a column may hold.
-  enum class Kind { integer, number, vector };
+  using Kind = ColumnKind;
 
-  /// Opens the file and reads its footer.
-  explicit ParquetFile(const std::filesystem::path& file);
+  /// Opens the file and reads its footer. `max_vector_width` is the most components of a vector.
+  ParquetFile(const std::filesystem::path& file, std::size_t max_vector_width);
   ~ParquetFile();
   ParquetFile(const ParquetFile&) = delete;
   ParquetFile& operator=(const ParquetFile&) = delete;
 
   std::uint64_t file_bytes() const;
+  const FileIdentity& identity() const;
+  /// Throws when this is another file than `expected`, or has changed since.
+  void require_same(const FileIdentity& expected) const;
   int row_groups() const;
   std::size_t rows() const;           ///< of all row groups, as the footer says
   std::size_t rows(int group) const;  ///< of one row group, as the footer says
@@ -47,17 +54,29 @@ class ParquetFile {
   /// Entries of a column over all row groups, as the footer says: for vectors, their components.
   std::uint64_t entries(const Column& column) const;
 
+  /// Must be called before the first column is read, with all columns that will be. Throws where the footer contradicts
+  /// itself or the file's size about them, and for vectors that are wider than allowed. With `digest`, row groups must
+  /// then be read in order, and the bytes that are decoded are digested with the rest of the file.
+  void prepare(const std::vector<Column>& columns, bool digest);
+
   /// Hands the numbers of a row group to `sink`, in order, until they end or the sink returns false.
-  void read_numbers(int group, const Column& column, const std::function<bool(const NumberBatch&)>& sink) const;
+  void read_numbers(int group, const Column& column, const std::function<bool(const NumberBatch&)>& sink);
   /// Adds the vectors of a row group to `out`, until they end or one breaks a rule.
-  void read_vectors(int group, const Column& column, VectorColumn& out) const;
+  void read_vectors(int group, const Column& column, VectorColumn& out);
+
+  /// To be called after the last column: throws when the file has changed meanwhile, and returns the digest of the
+  /// whole file, empty without one.
+  std::string finish();
+
+  /// Whether the first page of a column has a checksum. Writers give one to all pages of a file or to none.
+  bool has_checksums(const Column& column) const;
 
   /// Throws for a file whose footer and pages contradict each other; `how` says how.
   [[noreturn]] void refuse_as_damaged(const std::string& how) const;
 
  private:
   struct Impl;
-  std::unique_ptr<const Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace attention_plasticity

@@ -45,12 +45,17 @@ constexpr Anchors cividis_anchors{
     0xaba072, 0xb3a670, 0xbbad6c, 0xc3b469, 0xccba64, 0xd4c15f, 0xddc958, 0xe6d051, 0xefd748, 0xf8df3c, 0xfee838};
 constexpr std::array<std::uint32_t, 2> gray_anchors{0x000000, 0xffffff};
 
-constexpr std::array<std::string_view, 12> names{"viridis", "viridis_r", "magma",   "magma_r",   "inferno", "inferno_r",
-                                                 "plasma",  "plasma_r",  "cividis", "cividis_r", "gray",    "gray_r"};
+// For differences: both ends are equally dark, and the middle is nearly white.
+constexpr std::array<std::uint32_t, 7> blue_red_anchors{0x1d4e9c, 0x5b8fcb, 0xb3cfe9, 0xf4f4f2,
+                                                        0xf1c4ad, 0xd97c5c, 0xa52a24};
+
+constexpr std::array<std::string_view, 14> names{"viridis",   "viridis_r", "magma",    "magma_r",   "inferno",
+                                                 "inferno_r", "plasma",    "plasma_r", "cividis",   "cividis_r",
+                                                 "gray",      "gray_r",    "blue_red", "blue_red_r"};
 
 // In the order of `names`, without the reversed maps.
-constexpr std::array<std::span<const std::uint32_t>, 6> anchors_of_maps{
-    viridis_anchors, magma_anchors, inferno_anchors, plasma_anchors, cividis_anchors, gray_anchors};
+constexpr std::array<std::span<const std::uint32_t>, 7> anchors_of_maps{
+    viridis_anchors, magma_anchors, inferno_anchors, plasma_anchors, cividis_anchors, gray_anchors, blue_red_anchors};
 
 std::uint32_t mixed(std::uint32_t a, std::uint32_t b, double share, unsigned shift) {
   const double from = (a >> shift) & 0xffU;

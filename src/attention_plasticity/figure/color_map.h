@@ -7,7 +7,8 @@
 
 namespace attention_plasticity {
 
-/// viridis, magma, inferno, plasma, cividis and gray, each followed by its reverse, such as `viridis_r`.
+/// viridis, magma, inferno, plasma, cividis, gray and, for differences, blue_red; each followed by its reverse, such as
+/// `viridis_r`.
 std::span<const std::string_view> color_map_names();
 
 /// A colour (0xRRGGBB) for every share in [0, 1], linear between anchors at equal steps.

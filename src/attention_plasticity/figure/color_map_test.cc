@@ -36,10 +36,18 @@ TEST(ColorMap, ReversedOnesRunBackwards) {
 
 TEST(ColorMap, GrowsLighterAllTheWay) {
   for (const std::string_view name : color_map_names()) {
-    if (name.ends_with("_r")) continue;
+    if (name.ends_with("_r") || name == "blue_red") continue;
     const ColorMap map(name);
     EXPECT_TRUE(std::ranges::is_sorted(map.anchors(), {}, luminance)) << name;
   }
+}
+
+TEST(ColorMap, OfDifferencesIsLightestInTheMiddle) {
+  const ColorMap map("blue_red");
+  const auto colors = map.anchors();
+  const auto middle = colors.size() / 2;
+  EXPECT_TRUE(std::ranges::is_sorted(colors.first(middle + 1), {}, luminance));
+  EXPECT_TRUE(std::ranges::is_sorted(colors.subspan(middle), std::ranges::greater{}, luminance));
 }
 
 TEST(ColorMap, SharesBeyondTheEndsAreClamped) {

@@ -12,7 +12,7 @@
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/figure/captions.h"
 #include "attention_plasticity/figure/cell_map.h"
-#include "attention_plasticity/figure/head_map.h"
+#include "attention_plasticity/figure/comparison_figures.h"
 #include "attention_plasticity/figure/image_file.h"
 #include "attention_plasticity/results/result_files.h"
 
@@ -155,8 +155,8 @@ FigureScript curves_figure(const FigureOptions& options, const ResultFiles& file
     script.notes.push_back(
         fmt::format("{} has no position-exact plasticity; the pooled one is drawn", drawn.table.file));
   }
-  const auto& groups = files.find(TableId::groups);
-  const MeanError mean_error = is_exact && groups ? MeanError(read_csv(*groups)) : MeanError();
+  const bool has_groups = files.find(TableId::groups).has_value();
+  const MeanError mean_error = is_exact && has_groups ? MeanError(files.read(TableId::groups)) : MeanError();
   const PlasticityCurves curves = is_exact ? exact_curves(drawn.table, geometry, min_count_of(options), mean_error)
                                            : pooled_curves(drawn.table, geometry, min_count_of(options));
   const CurveLook look{options.alpha,           options.line_width,
@@ -263,17 +263,9 @@ FigureScript heads_figure(const FigureOptions& options, const ResultFiles& files
   }
   const HeadMap map = head_map(metrics, column, drawn.run, options.selection);
   const ResultColumn* known = result_table(TableId::metrics).find(column);
-  const double layers = static_cast<double>(map.values.rows());
-  const double heads = static_cast<double>(map.values.cols());
-  const Canvas canvas =
-      canvas_of(options, std::clamp(2.6 + 0.28 * heads, 5.0, 12.0), std::clamp(2 + 0.16 * layers, 3.4, 12.0));
-  MapDrawing drawing;
-  drawing.cells = map.values;
-  drawing.first_row_on_top = true;
-  drawing.x_ticks = index_ticks(map.heads, label_step(map.heads.size(), canvas.width - map_margin, widest_label(2)));
-  drawing.y_ticks = index_ticks(map.layers, label_step(map.layers.size(), canvas.height - upright_margin, label_line));
+  const Canvas canvas = head_map_canvas(options, map);
+  MapDrawing drawing = head_map_drawing(map, canvas);
   drawing.color_label = column;
-  drawing.blank_note = "not measured";
   for (const auto& [layer, window] : map.windows) {
     drawing.marked_rows.push_back(
         static_cast<std::size_t>(std::ranges::lower_bound(map.layers, layer) - map.layers.begin()));
@@ -309,25 +301,43 @@ TableId drawn_table(const FigureOptions& options) {
       return TableId::components;
     case FigureKind::distance:
       return TableId::distance;
-    case FigureKind::heads:
+    default:
       return TableId::metrics;
   }
-  return TableId::metrics;
 }
 
 }  // namespace
+
+Canvas head_map_canvas(const FigureOptions& options, const HeadMap& map) {
+  const auto layers = static_cast<double>(map.values.rows());
+  const auto heads = static_cast<double>(map.values.cols());
+  return canvas_of(options, std::clamp(2.6 + 0.28 * heads, 5.0, 12.0), std::clamp(2 + 0.16 * layers, 3.4, 12.0));
+}
+
+MapDrawing head_map_drawing(const HeadMap& map, const Canvas& canvas) {
+  MapDrawing drawing;
+  drawing.cells = map.values;
+  drawing.first_row_on_top = true;
+  drawing.x_ticks = index_ticks(map.heads, label_step(map.heads.size(), canvas.width - map_margin, widest_label(2)));
+  drawing.y_ticks = index_ticks(map.layers, label_step(map.layers.size(), canvas.height - upright_margin, label_line));
+  drawing.blank_note = "not measured";
+  return drawing;
+}
 
 FigureScript figure_script(const FigureOptions& options) {
   if (options.vmin && options.vmax && *options.vmin >= *options.vmax) {
     throw Error(ErrorKind::usage,
                 fmt::format("`vmin` should be below `vmax`: {} is not below {}", *options.vmin, *options.vmax));
   }
+  if (options.kind >= FigureKind::changes) return comparison_figure(options);
   TableId id = drawn_table(options);
-  const ResultFiles files(options.table, id);
+  std::vector<TableId> wanted{id};
+  if (id == TableId::time) wanted.insert(wanted.end(), {TableId::buckets, TableId::groups});
+  const ResultFiles files(options.table, id, wanted);
   // The Python toolkit writes no table by time. One that is there but not of this run is refused below.
   const bool has_times = files.find(id) || std::filesystem::exists(files.folder() / result_table(id).file);
   if (options.kind == FigureKind::plasticity && !has_times) id = TableId::buckets;
-  CsvTable table = read_csv(files.table(id));
+  CsvTable table = files.read(id);
   const std::size_t all_heads = num_heads(table);
   const Run run = files.description();
   const Drawn drawn{
@@ -342,10 +352,9 @@ FigureScript figure_script(const FigureOptions& options) {
       return {bars_figure(options, drawn), files.notes()};
     case FigureKind::distance:
       return {distance_figure(options, drawn), files.notes()};
-    case FigureKind::heads:
+    default:
       return heads_figure(options, files, drawn);
   }
-  return {};
 }
 
 Figure draw_figure(const FigureOptions& options, const Gnuplot& gnuplot) {

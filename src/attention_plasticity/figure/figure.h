@@ -11,12 +11,14 @@
 #include "attention_plasticity/figure/figure_script.h"
 #include "attention_plasticity/figure/figure_table.h"
 #include "attention_plasticity/figure/gnuplot.h"
+#include "attention_plasticity/figure/head_map.h"
 #include "attention_plasticity/results/schema.h"
 
 namespace attention_plasticity {
 
-/// The figures of a run. docs/figures.md says what each shows and which table it draws.
-enum class FigureKind { plasticity, heatmap, components, distance, heads };
+/// The figures of a run, and the last three of a comparison of runs. docs/figures.md says what each shows and which
+/// table it draws.
+enum class FigureKind { plasticity, heatmap, components, distance, heads, changes, change_map, series };
 
 /// A figure as the user asks for it. The comment of an option names the kinds that use it; other kinds ignore it.
 struct FigureOptions {
@@ -46,13 +48,17 @@ struct FigureOptions {
   Aggregate agg = Aggregate::mean;               ///< heatmap, distance, components
   std::optional<std::size_t> limit;              ///< components; none: all
   std::optional<std::string> ylabel;             ///< components
-  std::optional<std::string> column;             ///< heads; none: the first headline measure that the table has
+  std::optional<std::string> column;             ///< heads, comparisons; none: the first headline measure
 };
 
 struct FigureScript {
   std::string text;                ///< for gnuplot
   std::vector<std::string> notes;  ///< for the user
 };
+
+/// The canvas of a map of heads, and the map with the ticks of its layers and heads; its colours are still to be set.
+Canvas head_map_canvas(const FigureOptions& options, const HeadMap& map);
+MapDrawing head_map_drawing(const HeadMap& map, const Canvas& canvas);
 
 /// The script of a figure. Reads the table, and run.json beside it if it exists. Throws Error(usage) for options that
 /// cannot be drawn, and Error(input) for tables that cannot be drawn.

@@ -8,11 +8,6 @@
 namespace attention_plasticity {
 namespace {
 
-std::string labels_commands(const FigureLabels& labels, const Canvas& canvas) {
-  return title_command(labels.title, canvas) + caption_commands(labels.caption, canvas) +
-         fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_text(labels.x), gnuplot_text(labels.y));
-}
-
 std::string point_lines(const std::vector<CurvePoint>& points) {
   std::string lines;
   for (const CurvePoint& point : points) {
@@ -168,7 +163,7 @@ bool has_blanks(const MapDrawing& map) {
 }
 
 // Rectangles as gnuplot's boxxyerror takes them: x, y, left, right, low, high.
-std::string hatched_lines(const std::vector<MapPlace>& places) {
+std::string place_lines(const std::vector<MapPlace>& places) {
   std::string lines;
   for (const MapPlace& place : places) {
     lines += fmt::format("{0} {1} {0} {2} {1} {3}\n", place.column, place.row, place.column + 1, place.row + 1);
@@ -193,6 +188,11 @@ std::string row_marks(const MapDrawing& map, const Theme& theme) {
 }
 
 }  // namespace
+
+std::string labels_commands(const FigureLabels& labels, const Canvas& canvas) {
+  return title_command(labels.title, canvas) + caption_commands(labels.caption, canvas) +
+         fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_text(labels.x), gnuplot_text(labels.y));
+}
 
 std::string curves_script(const PlasticityCurves& curves, const BucketGeometry& geometry, const CurveLook& look,
                           const FigureLabels& labels, const Canvas& canvas) {
@@ -266,7 +266,7 @@ std::string map_script(const MapDrawing& map, const ColorMap& colors, const Figu
                           gnuplot_color(theme.blank), gnuplot_text(map.blank_note));
   }
   if (!map.hatched.empty()) {
-    script += fmt::format("$hatched << EOD\n{}EOD\n", hatched_lines(map.hatched));
+    script += fmt::format("$hatched << EOD\n{}EOD\n", place_lines(map.hatched));
     legend += fmt::format(
         ", $hatched using 1:2:3:4:5:6 with boxxyerror fillstyle solid noborder fillcolor rgb {0} notitle"
         ", $hatched using 1:2:3:4:5:6 with boxxyerror fillstyle transparent pattern 4 border linecolor rgb {1} "
@@ -275,12 +275,18 @@ std::string map_script(const MapDrawing& map, const ColorMap& colors, const Figu
         "title {2}",
         gnuplot_color(theme.background), gnuplot_color(theme.faint), gnuplot_text(map.hatch_note));
   }
+  if (!map.faded.empty()) {
+    script += fmt::format("$faded << EOD\n{}EOD\n", place_lines(map.faded));
+    legend += fmt::format(
+        ", $faded using 1:2:3:4:5:6 with boxxyerror fillstyle transparent solid 0.65 noborder fillcolor rgb {} notitle",
+        gnuplot_color(theme.background));
+  }
   if (!map.marked_rows.empty()) {
     script += row_marks(map, theme);
     legend += fmt::format(", NaN with lines linewidth 3 linecolor rgb {} title {}", gnuplot_color(theme.mark),
                           gnuplot_text(map.mark_note));
   }
-  if (!legend.empty()) script += legend_commands(canvas);
+  if (legend.find(" title ") != std::string::npos) script += legend_commands(canvas);
   return script + fmt::format(
                       "$cells << EOD\n{}EOD\nplot $cells using 1:2:3:4:5:6:7 with boxxyerror fillstyle solid "
                       "noborder fillcolor palette notitle{}\n",

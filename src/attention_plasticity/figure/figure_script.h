@@ -38,6 +38,9 @@ struct CurveLook {
 std::string curves_script(const PlasticityCurves& curves, const BucketGeometry& geometry, const CurveLook& look,
                           const FigureLabels& labels, const Canvas& canvas);
 
+/// Sets the title, caption and axis labels.
+std::string labels_commands(const FigureLabels& labels, const Canvas& canvas);
+
 /// The script for bars: one for every component that has a share.
 std::string bars_script(const ComponentBars& bars, const FigureLabels& labels, const Canvas& canvas);
 
@@ -59,6 +62,7 @@ struct MapDrawing {
   std::string blank_note;                ///< meaning of blank cells, which are then shaded; empty: no shade, no note
   std::vector<MapPlace> hatched;         ///< cells with little data
   std::string hatch_note;                ///< meaning of hatched cells
+  std::vector<MapPlace> faded;           ///< cells whose colour is paler
   std::vector<std::size_t> marked_rows;  ///< ascending
   std::string mark_note;
 };

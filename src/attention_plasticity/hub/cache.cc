@@ -129,10 +129,18 @@ void HubCache::place(const std::string& etag, const std::string& commit, const s
     fs::rename(content, link, failed);
   } else {
     AtomicFile copy(link);
-    fs::copy_file(content, copy.temporary(), failed);
+    fs::copy_file(content, copy.temporary(), fs::copy_options::overwrite_existing, failed);
     if (!failed) copy.commit();
   }
   if (failed) fail(link, failed);
+}
+
+void HubCache::remove(const std::string& etag, const std::string& commit, const std::string& path) const {
+  for (const fs::path& gone : {blob(etag), file(commit, path)}) {
+    std::error_code failed;
+    fs::remove(gone, failed);
+    if (failed) fail(gone, failed);
+  }
 }
 
 }  // namespace attention_plasticity

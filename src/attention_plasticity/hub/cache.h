@@ -45,6 +45,9 @@ class HubCache {
   /// `is_new` is moved instead of copied: no other file uses it yet.
   void place(const std::string& etag, const std::string& commit, const std::string& path, bool is_new) const;
 
+  /// Removes a file and the blob that is its content.
+  void remove(const std::string& etag, const std::string& commit, const std::string& path) const;
+
  private:
   std::filesystem::path cache_;
   std::filesystem::path folder_;

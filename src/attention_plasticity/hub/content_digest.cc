@@ -2,6 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <vector>
+
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/hub/http.h"
+
 namespace attention_plasticity {
 
 ContentDigest::ContentDigest(const RepoFile& file)
@@ -14,6 +22,22 @@ ContentDigest::ContentDigest(const RepoFile& file)
 void ContentDigest::reset() {
   digest_.reset();
   digest_.add(prefix_);
+}
+
+bool has_digest(const std::filesystem::path& content, const RepoFile& file, const std::stop_token& stop) {
+  std::ifstream in(content, std::ios::binary);
+  ContentDigest digest(file);
+  std::vector<char> buffer(std::size_t{1} << 20U);
+  std::uint64_t size = 0;
+  while (in) {
+    if (stop.stop_requested()) throw Stopped();
+    in.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    const auto count = static_cast<std::size_t>(in.gcount());
+    digest.add({buffer.data(), count});
+    size += count;
+  }
+  if (!in.eof()) throw Error(ErrorKind::input, "this file of the cache cannot be read", content.string());
+  return size == file.size && digest.finish() == file.etag;
 }
 
 }  // namespace attention_plasticity

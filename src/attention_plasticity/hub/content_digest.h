@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -24,5 +26,9 @@ class ContentDigest {
   Digest digest_;
   std::string prefix_;  // counts before the content
 };
+
+/// Whether the content of a file on disk has the size and the digest that the Hub lists. Throws Error(input) when it
+/// cannot be read, and Stopped.
+bool has_digest(const std::filesystem::path& content, const RepoFile& file, const std::stop_token& stop);
 
 }  // namespace attention_plasticity

@@ -4,12 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/hub/content_digest.h"
 #include "attention_plasticity/hub/hub_client.h"
 
 namespace attention_plasticity {
@@ -131,21 +134,59 @@ std::vector<RepoFile> Snapshot::missing(const std::vector<std::string>& paths, c
                 fmt::format("{} of {} at {} is not in the cache, and the Hub is offline or out of reach",
                             absent.front(), repo_, revision_));
   }
+  std::vector<RepoFile> files;
+  files.reserve(absent.size());
+  for (const std::string_view path : absent) files.push_back(listed(path, stop));
+  return files;
+}
+
+const RepoFile& Snapshot::listed(std::string_view path, const std::stop_token& stop) {
   if (!listing_) {
     HubClient client(settings_, repo_);
     listing_ = sorted_listing(client, commit_, stop);
   }
-  std::vector<RepoFile> files;
-  files.reserve(absent.size());
-  for (const std::string_view path : absent) {
-    const auto found = std::ranges::lower_bound(*listing_, path, {}, &RepoFile::path);
-    if (found == listing_->end() || found->path != path) {
-      throw Error(ErrorKind::network,
-                  fmt::format("the Hub names the file {} of {} but does not list it", shown_text(path), repo_));
-    }
-    files.push_back(*found);
+  const auto found = std::ranges::lower_bound(*listing_, path, {}, &RepoFile::path);
+  if (found == listing_->end() || found->path != path) {
+    throw Error(ErrorKind::network,
+                fmt::format("the Hub names the file {} of {} but does not list it", shown_text(path), repo_));
   }
-  return files;
+  return *found;
+}
+
+// Without the Hub: a file of the cache is a link to its content, which is named by its digest.
+std::optional<RepoFile> Snapshot::named_in_cache(const std::string& path) const {
+  std::error_code unknown;
+  const std::filesystem::path file = cache_.file(commit_, path);
+  std::string name = std::filesystem::read_symlink(file, unknown).filename().string();
+  if (unknown || (name.size() != 40 && name.size() != 64)) return std::nullopt;
+  const std::uintmax_t size = std::filesystem::file_size(file, unknown);
+  if (unknown) return std::nullopt;
+  const bool is_large = name.size() == 64;
+  return RepoFile{path, size, std::move(name), is_large};
+}
+
+void Snapshot::verify(const std::vector<std::string>& paths, std::vector<std::string>& notes,
+                      const std::stop_token& stop) {
+  for (const std::string& path : paths) {
+    if (!has(path)) continue;
+    const std::filesystem::path file = cache_.file(commit_, path);
+    const std::optional<RepoFile> expected = from_cache_ ? named_in_cache(path) : listed(path, stop);
+    if (!expected) {
+      throw Error(ErrorKind::network,
+                  "this file of the cache cannot be verified, because its digest is known to the Hub alone, which is "
+                  "offline or out of reach",
+                  file.string());
+    }
+    if (has_digest(file, *expected, stop)) continue;
+    const std::string wrong = fmt::format("its {} is not {}, as the Hub says: the cached file is damaged",
+                                          expected->is_large ? "SHA-256" : "Git SHA-1", expected->etag);
+    if (from_cache_) {
+      throw Error(ErrorKind::network, wrong + ", and the Hub is offline or out of reach; run again online to fetch it",
+                  file.string());
+    }
+    cache_.remove(expected->etag, commit_, path);
+    notes.push_back(fmt::format("{}: {}; it is fetched again", file.string(), wrong));
+  }
 }
 
 void Snapshot::note_revision() const {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attention_plasticity/hub.h"
@@ -36,6 +37,11 @@ class Snapshot {
   /// Throws Error(network) when a file is missing and is_from_cache().
   std::vector<RepoFile> missing(const std::vector<std::string>& paths, const std::stop_token& stop);
 
+  /// Checks those of these files that are on disk against the digests that the Hub names, or offline against their
+  /// names in the cache. A wrong one is removed, so that it is missing, and named in `notes`. Throws Error(network)
+  /// when a file is wrong, or has no digest, and is_from_cache(); Error(output) when it cannot be removed.
+  void verify(const std::vector<std::string>& paths, std::vector<std::string>& notes, const std::stop_token& stop);
+
   /// Records the commit of the revision in the cache. Does nothing when the cache cannot be written.
   void note_revision() const;
 
@@ -46,6 +52,8 @@ class Snapshot {
   const HubCache& cache() const { return cache_; }
 
  private:
+  const RepoFile& listed(std::string_view path, const std::stop_token& stop);
+  std::optional<RepoFile> named_in_cache(const std::string& path) const;
   void look_up(std::vector<std::string>& notes, const std::stop_token& stop);
   bool take_from_cache();
 

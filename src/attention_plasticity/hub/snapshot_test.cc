@@ -112,6 +112,79 @@ TEST_F(SnapshotTest, RefusesAListingWithoutAFileThatIsNamed) {
   EXPECT_THROW(snapshot.missing({"config.json"}, {}), Error);
 }
 
+class VerifiedSnapshot : public SnapshotTest {
+ protected:
+  VerifiedSnapshot() {
+    Snapshot snapshot = open();
+    fetch_all(snapshot);
+    snapshot.note_revision();
+  }
+
+  /// Changes one byte of a file of the cache, so that its size stays.
+  void damage(const Snapshot& snapshot, const std::string& path) const {
+    const fs::path file = fs::canonical(snapshot.folder() / path);
+    std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
+    stream.put('#');
+  }
+
+  std::string refusal_of_verify(Snapshot& snapshot) {
+    try {
+      snapshot.verify(snapshot.paths(), notes_, {});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::network);
+      return error.what();
+    }
+    return "no error";
+  }
+};
+
+TEST_F(VerifiedSnapshot, OfRightFilesIsLeftAlone) {
+  Snapshot snapshot = open();
+  snapshot.verify(snapshot.paths(), notes_, {});
+  EXPECT_TRUE(notes_.empty());
+  EXPECT_TRUE(snapshot.missing(snapshot.paths(), {}).empty());
+}
+
+TEST_F(VerifiedSnapshot, MissesWrongFilesAndFetchesThemAgain) {
+  Snapshot snapshot = open();
+  damage(snapshot, "l02h00q/data.parquet");  // its digest is SHA-256
+  damage(snapshot, "config.json");           // its digest is Git's
+  snapshot.verify(snapshot.paths(), notes_, {});
+  ASSERT_EQ(notes_.size(), 2U);
+  for (const std::string& note : notes_) {
+    EXPECT_NE(note.find("as the Hub says: the cached file is damaged; it is fetched again"), std::string::npos) << note;
+  }
+  EXPECT_EQ(snapshot.missing(snapshot.paths(), {}).size(), 2U);
+  fetch_all(snapshot);
+  notes_.clear();
+  snapshot.verify(snapshot.paths(), notes_, {});
+  EXPECT_TRUE(notes_.empty());
+}
+
+TEST_F(VerifiedSnapshot, OfflineRefusesAWrongFile) {
+  settings_.offline = true;
+  Snapshot snapshot = open();
+  EXPECT_EQ(refusal_of_verify(snapshot), "no error");
+  damage(snapshot, "config.json");
+  const std::string message = refusal_of_verify(snapshot);
+  EXPECT_EQ(message.find("its Git SHA-1 is not "), 0U) << message;
+  EXPECT_NE(message.find("the cached file is damaged, and the Hub is offline or out of reach; run again online"),
+            std::string::npos)
+      << message;
+  EXPECT_TRUE(snapshot.has("config.json")) << "nothing is removed that cannot be fetched";
+}
+
+TEST_F(VerifiedSnapshot, OfflineRefusesACopyWhoseDigestIsUnknown) {
+  settings_.offline = true;
+  Snapshot snapshot = open();
+  const fs::path file = snapshot.folder() / "config.json";
+  const fs::path content = fs::canonical(file);
+  fs::remove(file);
+  fs::copy_file(content, file);
+  EXPECT_NE(refusal_of_verify(snapshot).find("cannot be verified, because its digest is known to the Hub alone"),
+            std::string::npos);
+}
+
 TEST_F(SnapshotTest, NeedsNoCacheThatCanBeWrittenTo) {
   fs::create_directories(settings_.cache / "datasets--org--name");
   std::ofstream(settings_.cache / "datasets--org--name/refs") << "a file where a folder must be";

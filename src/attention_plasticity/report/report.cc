@@ -179,7 +179,7 @@ Json tables_json(const ResultFiles& files, const HeadMetrics& metrics, PackedBlo
   for (const ResultTable& table : result_tables()) {
     const auto& file = files.find(table.id);
     if (!table.in_page || table.id == TableId::metrics || !file) continue;
-    const HeadCells cells = head_cells(read_csv(*file), metrics, table.id);
+    const HeadCells cells = head_cells(files.read(table.id), metrics, table.id);
     if (cells.strangers > 0) {
       notes.push_back(fmt::format("{}: {} rows are left out because their heads are not in {}", file->string(),
                                   cells.strangers, metrics.file()));

@@ -15,9 +15,24 @@ CsvText::CsvText(std::span<const std::string_view> columns) {
   text_ += '\n';
 }
 
-void CsvText::add(const CsvValue& value) {
+void CsvText::begin_field() {
   if (!at_start_) text_ += ',';
   at_start_ = false;
+}
+
+void CsvText::add_text(std::string_view text) {
+  begin_field();
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    text_ += text;
+    return;
+  }
+  text_ += '"';
+  for (const char c : text) text_ += c == '"' ? "\"\"" : std::string(1, c);
+  text_ += '"';
+}
+
+void CsvText::add(const CsvValue& value) {
+  begin_field();
   std::visit(
       [this](auto number) {
         if constexpr (std::is_floating_point_v<decltype(number)>) {

@@ -21,10 +21,14 @@ class CsvText {
 
   /// Appends the next field of the row.
   void add(const CsvValue& value);
+  /// The same for text, in quotes where it holds a comma, a quote or a line break.
+  void add_text(std::string_view text);
   void end_row();
   std::string text() && { return std::move(text_); }
 
  private:
+  void begin_field();
+
   std::string text_;
   bool at_start_ = true;  // true at the start of a row
 };

@@ -76,6 +76,6 @@ std::vector<double> HeadMetrics::values(std::string_view measure) const {
   return values;
 }
 
-HeadMetrics read_head_metrics(const ResultFiles& files) { return HeadMetrics(read_csv(files.table(TableId::metrics))); }
+HeadMetrics read_head_metrics(const ResultFiles& files) { return HeadMetrics(files.read(TableId::metrics)); }
 
 }  // namespace attention_plasticity

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
+#include <utility>
 
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/results/head_metrics.h"
 #include "attention_plasticity/results/output_files.h"
@@ -23,10 +27,10 @@ bool is_there(const fs::path& file) {
 std::size_t place(TableId table) { return static_cast<std::size_t>(table); }
 
 // Why a file is not a table of the run; empty when it is one, as far as names and digests tell.
-std::string stranger(const fs::path& file, const RunRecord& record, const std::string& run) {
+std::string stranger(const fs::path& file, std::string_view bytes, const RunRecord& record, const std::string& run) {
   const RecordedTable* table = record.find(file.filename().string());
   if (table == nullptr) return fmt::format("{} does not name it as a table of its run", run);
-  if (table->sha256 && *table->sha256 != file_sha256(file)) {
+  if (table->sha256 && *table->sha256 != sha256(bytes)) {
     return fmt::format("its SHA-256 is not the one in {}, so it is of another run or was changed", run);
   }
   return {};
@@ -49,8 +53,9 @@ bool is_same_mean(double a, double b) {
 }
 
 // Why the metrics are not those of a run.json without digests; empty when they are.
-std::string metrics_problem(const fs::path& file, const RunRecord& record, const std::string& run) {
-  const HeadMetrics metrics(read_csv(file));
+std::string metrics_problem(const fs::path& file, std::string_view text, const RunRecord& record,
+                            const std::string& run) {
+  const HeadMetrics metrics(parse_csv(text, file.string()));
   if (record.heads_done != metrics.heads().size()) {
     return fmt::format("{} is of another run: it tells of {} heads, {} has {}", run, record.heads_done.value_or(0),
                        file.filename().string(), metrics.heads().size());
@@ -72,8 +77,46 @@ fs::path results_folder(const fs::path& results) {
   return fs::is_directory(results, unknown) ? results : results.parent_path();
 }
 
-ResultFiles::ResultFiles(const fs::path& results, TableId given) : folder_(results_folder(results)) {
+std::vector<TableId> all_tables() {
+  std::vector<TableId> tables;
+  tables.reserve(table_count);
+  for (const ResultTable& table : result_tables()) tables.push_back(table.id);
+  return tables;
+}
+
+ResultFiles::ResultFiles(const fs::path& results, TableId given, std::vector<TableId> wanted)
+    : folder_(results_folder(results)), wanted_(std::move(wanted)) {
   if (!is_there(results)) throw Error(ErrorKind::input, "there is no such file or folder", results.string());
+  // A commit is one rename where that is possible. Elsewhere its renames take some milliseconds.
+  constexpr int most_tries = 5;
+  constexpr std::chrono::milliseconds pause(10);
+  for (int tries = 1;; ++tries) {
+    try {
+      if (read_all(results, given) || tries == most_tries) break;
+    } catch (const Error&) {  // such as a file that is gone when it is opened
+      if (tries == most_tries) throw;
+    }
+    std::this_thread::sleep_for(pause);
+  }
+  if (record_ && record_->schema == 1) check_schema_1();
+  if (const auto interrupted = interrupted_metrics();
+      interrupted && folder_ == results &&
+      std::ranges::any_of(tables_, [](const auto& table) { return table.has_value(); })) {
+    notes_.push_back(
+        fmt::format("{}: left by a later run that was interrupted; give this file to use it", interrupted->string()));
+  }
+  find_labels();
+}
+
+// Returns false when files do not fit each other, which may be because a run is replacing them.
+bool ResultFiles::read_all(const fs::path& results, TableId given) {
+  tables_ = {};
+  texts_ = {};
+  left_out_ = {};
+  run_.reset();
+  run_text_.clear();
+  record_.reset();
+  notes_.clear();
   const bool is_folder = folder_ == results;
   partial_ = !is_folder && results.stem().extension() == ".partial";
   const fs::path run = partial_ ? partial_name(folder_ / "run.json") : folder_ / "run.json";
@@ -81,19 +124,25 @@ ResultFiles::ResultFiles(const fs::path& results, TableId given) : folder_(resul
     run_ = run;
     run_text_ = read_text_file(run);
     record_ = parse_run_record(run_text_, run.string());
+    const bool has_metrics = std::ranges::find(wanted_, TableId::metrics) != wanted_.end();
+    if (record_->schema == 1 && !has_metrics) wanted_.push_back(TableId::metrics);  // see check_schema_1
   } else {
     notes_.push_back(fmt::format(
         "{}: there is no such file, so nothing tells whether the tables beside it are of one run", run.string()));
   }
-  for (const ResultTable& table : result_tables()) {
-    find_table(table, !is_folder && table.id == given ? std::optional(results) : std::nullopt);
+  for (const TableId table : wanted_) {
+    find_table(result_table(table), !is_folder && table == given ? std::optional(results) : std::nullopt);
   }
-  if (record_ && record_->schema == 1) check_schema_1();
-  if (const auto interrupted = interrupted_metrics(); interrupted && is_folder && find(TableId::metrics)) {
-    notes_.push_back(
-        fmt::format("{}: left by a later run that was interrupted; give this file to use it", interrupted->string()));
-  }
-  find_labels();
+  return record_ ? is_of_one_run() : !is_there(run);
+}
+
+// Whether every table that run.json names was found with the bytes that it names.
+bool ResultFiles::is_of_one_run() const {
+  return std::ranges::all_of(wanted_, [&](TableId table) {
+    if (find(table)) return true;
+    const std::vector<std::string> wanted = names(result_table(table));
+    return std::ranges::none_of(wanted, [&](const std::string& name) { return record_->find(name) != nullptr; });
+  });
 }
 
 void ResultFiles::find_table(const ResultTable& table, const std::optional<fs::path>& given) {
@@ -106,10 +155,12 @@ void ResultFiles::find_table(const ResultTable& table, const std::optional<fs::p
     if (found == wanted.end()) return;
     file = folder_ / *found;
   }
-  if (const std::string why = record_ ? stranger(file, *record_, run_name()) : ""; !why.empty()) {
+  std::string bytes = read_file_bytes(file);
+  if (const std::string why = record_ ? stranger(file, bytes, *record_, run_name()) : ""; !why.empty()) {
     left_out_[place(table.id)] = {file, why};
   } else {
     tables_[place(table.id)] = file;
+    texts_[place(table.id)] = std::move(bytes);
   }
 }
 
@@ -118,7 +169,7 @@ void ResultFiles::check_schema_1() {
   if (!record_) return;
   const std::string run = run_name();
   const auto& metrics = find(TableId::metrics);
-  const std::string problem = metrics ? metrics_problem(*metrics, *record_, run)
+  const std::string problem = metrics ? metrics_problem(*metrics, texts_[place(TableId::metrics)], *record_, run)
                                       : fmt::format("{} has no digests (schema 1), and without {} it cannot be checked",
                                                     run, result_table(TableId::metrics).file);
   if (problem.empty()) return;
@@ -194,6 +245,8 @@ const fs::path& ResultFiles::table(TableId table) const {
                           result_table(table).file),
               folder_.string());
 }
+
+CsvTable ResultFiles::read(TableId id) const { return parse_csv(texts_[place(id)], table(id).string()); }
 
 std::vector<std::string> ResultFiles::left_out() const {
   std::vector<std::string> lines;

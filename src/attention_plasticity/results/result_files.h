@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention_plasticity/results/csv_table.h"
 #include "attention_plasticity/results/run_description.h"
 #include "attention_plasticity/results/run_record.h"
 #include "attention_plasticity/results/schema.h"
@@ -16,24 +17,33 @@ namespace attention_plasticity {
 /// The folder of a run's results, which are given as that folder or as one of its files.
 std::filesystem::path results_folder(const std::filesystem::path& results);
 
+/// The ids of all tables.
+std::vector<TableId> all_tables();
+
 /// The files of one run. `plot`, `report`, `validate` and `plan` all find them with this class.
 ///
 /// A table belongs to the run when run.json names it with the SHA-256 of its bytes. A run.json of schema 1 has no
 /// digests; its tables are taken when the number of heads and the means in it are those of head_metrics.csv. A table
 /// that does not belong to the run is left out, with a note. Without run.json all tables are taken, with a note.
+///
+/// Every file is read once: the bytes whose digest was checked are those that `read` parses. When files do not fit
+/// run.json, because a run is putting its results in place just then, all of them are read again, a few times.
 class ResultFiles {
  public:
   /// `results` is the folder of a run, or the file of the table `given`. A table is looked for in the folder under the
   /// name that the `config` of run.json gives it, then under its usual name. When the file given is what an
-  /// interrupted run left, `x.partial.csv`, so are run.json and the other tables. Throws Error(input) when `results`
-  /// does not exist or run.json cannot be read.
-  explicit ResultFiles(const std::filesystem::path& results, TableId given = TableId::metrics);
+  /// interrupted run left, `x.partial.csv`, so are run.json and the other tables. Only the tables `wanted` are looked
+  /// for. Throws Error(input) when `results` does not exist or a file cannot be read.
+  explicit ResultFiles(const std::filesystem::path& results, TableId given = TableId::metrics,
+                       std::vector<TableId> wanted = all_tables());
 
   const std::filesystem::path& folder() const { return folder_; }
   /// None when the table does not exist or is left out.
   const std::optional<std::filesystem::path>& find(TableId table) const;
   /// Throws Error(input) with the reason when the table does not exist or is left out.
   const std::filesystem::path& table(TableId table) const;
+  /// The content of a table. Throws Error(input) as `table` does, and when it is not a CSV table.
+  CsvTable read(TableId table) const;
   /// The path of run.json; none when it does not exist.
   const std::optional<std::filesystem::path>& run() const { return run_; }
   /// The content of run.json, read once so that all readers see the same; empty when it does not exist.
@@ -55,7 +65,9 @@ class ResultFiles {
     std::string why;
   };
 
+  bool read_all(const std::filesystem::path& results, TableId given);
   void find_table(const ResultTable& table, const std::optional<std::filesystem::path>& given);
+  bool is_of_one_run() const;
   void check_schema_1();
   void find_labels();
   std::string run_name() const;
@@ -63,8 +75,10 @@ class ResultFiles {
   std::optional<std::filesystem::path> interrupted_metrics() const;
 
   std::filesystem::path folder_;
+  std::vector<TableId> wanted_;
   bool partial_ = false;  // true: the results of an interrupted run
   std::array<std::optional<std::filesystem::path>, table_count> tables_;
+  std::array<std::string, table_count> texts_;  // the bytes of those tables
   std::array<std::optional<LeftOut>, table_count> left_out_;
   std::optional<std::filesystem::path> run_;
   std::string run_text_;

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 #include "attention_plasticity/base/refusal_testing.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
+#include "attention_plasticity/results/output_files.h"
 
 namespace attention_plasticity {
 namespace {
@@ -70,6 +73,58 @@ TEST(ResultFiles, TableOfAnotherRunIsLeftOut) {
                     ": left out: its SHA-256 is not the one in run.json, so it is of another run or was changed",
                 (folder / "head_distance_plasticity.csv").string() +
                     ": left out: run.json does not name it as a table of its run"}));
+}
+
+TEST(ResultFiles, GiveTheBytesThatWereChecked) {
+  const TemporaryFolder folder;
+  write(folder / "head_metrics.csv", "x\n1\n");
+  write_run(folder.path(), {"head_metrics.csv"});
+  const ResultFiles files(folder.path());
+  write(folder / "head_metrics.csv", "x\n2\n");
+  EXPECT_EQ(files.read(TableId::metrics).rows, (std::vector<std::vector<std::string>>{{"1"}}));
+}
+
+TEST(ResultFiles, ReadOnlyTheTablesThatAreWanted) {
+  const TemporaryFolder folder;
+  for (const char* name : {"head_metrics.csv", "head_time_plasticity.csv"}) write(folder / name);
+  write_run(folder.path(), {"head_metrics.csv"});
+  const ResultFiles files(folder.path(), TableId::metrics, {TableId::metrics});
+  EXPECT_TRUE(files.find(TableId::metrics));
+  EXPECT_FALSE(files.find(TableId::time));
+  EXPECT_TRUE(files.left_out().empty());
+}
+
+// Each commit changes the number in all tables, and their digests in run.json.
+TEST(ResultFiles, AreOfOneRunWhileRunsReplaceThem) {
+  const TemporaryFolder folder;
+  const auto commit = [&](int number) {
+    const std::string text = "x\n" + std::to_string(number) + "\n";
+    OutputFiles output(folder / "run.json");
+    std::string listed;
+    for (const std::string table : {"head_metrics.csv", "head_time_plasticity.csv", "head_groups.csv"}) {
+      const std::string digest = output.stage(folder / table, text);
+      listed += (listed.empty() ? "" : ", ") + (R"({"file": ")" + table + R"(", "sha256": ")") + digest + "\"}";
+    }
+    output.stage(folder / "run.json", R"({"schema": 2, "config": {}, "tables": [)" + listed + "]}");
+    output.commit();
+  };
+  commit(0);
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    for (int number = 1; number <= 20; ++number) commit(number);
+    done = true;
+  });
+  std::size_t reads = 0;
+  while (!done) {
+    const ResultFiles files(folder.path());
+    const auto number = files.read(TableId::metrics).rows;
+    EXPECT_EQ(files.read(TableId::time).rows, number);
+    EXPECT_EQ(files.read(TableId::groups).rows, number);
+    EXPECT_TRUE(files.left_out().empty() && files.notes().empty());
+    ++reads;
+  }
+  writer.join();
+  EXPECT_GT(reads, 20U);
 }
 
 TEST(ResultFiles, SayWhyATableOfAnotherRunIsRefused) {

@@ -40,7 +40,7 @@ std::vector<double> Table::numbers(std::string_view name) const {
 }
 
 Table read_table(const std::filesystem::path& folder, TableId id) {
-  const CsvTable csv = read_csv(ResultFiles(folder).table(id));
+  const CsvTable csv = ResultFiles(folder, id, {id}).read(id);
   Table table{.id = id, .rows = csv.rows.size(), .columns = {}};
   for (const ResultColumn& column : result_table(id).columns) {
     const std::optional<std::size_t> place = find_column(csv, column);

@@ -52,6 +52,32 @@ std::vector<std::vector<int>> keys_of_rows(std::string_view table, std::size_t f
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+TEST(AnalysisRun, AFileThatChangesAfterTheRunIsPreparedFailsTheHeadsThatReadIt) {
+  const SmallDump dump(2, 4, 2);
+  const RunConfig config = dump.config();
+  const PreparedRun prepared = prepare_run(config);
+  // Sound files with other rows: without a comparison they would be measured.
+  dump.write(Side::query, 0, 1, small_rows(77));
+  dump.write(Side::key, 1, 1, small_rows(78));
+  const RunResult run = run_analysis(prepared, config, 2, {}, {});
+  EXPECT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}, {1, 2, 1}, {1, 3, 1}}));
+  for (const HeadFailure& failure : run.failures) {
+    EXPECT_EQ(failure.message,
+              "the file was replaced or changed after the run began; run again when nothing writes to the dump");
+  }
+  EXPECT_EQ(run.failures[0].file, dump.file(Side::query, 0, 1).string());
+  EXPECT_EQ(run.failures[1].file, dump.file(Side::key, 1, 1).string());
+  EXPECT_EQ(run.results.size(), 5U);
+}
+
+TEST(AnalysisRun, AVectorWiderThanConfiguredFailsItsHead) {
+  const SmallDump dump(1, 2, 1);
+  const RunResult run = run_of(dump.config({{"--max_vector_width", "3"}}), 2);
+  ASSERT_EQ(run.failures.size(), 2U);
+  EXPECT_TRUE(contains(run.failures[0].message, "the vectors have 4 components, and at most 3 are read"))
+      << run.failures[0].message;
+}
+
 TEST(AnalysisRun, MeasuresEveryHeadAsTheAnalysisOfItsFilesDoes) {
   const SmallDump dump(2, 4, 2);
   const RunConfig config = dump.config();

@@ -62,6 +62,7 @@ std::vector<std::filesystem::path> AnalyzedDump::save(const std::filesystem::pat
                                                       const SaveOptions& options) const {
   RunConfig config = resolve_config(state_->source, state_->options, folder.string());
   config.overwrite = options.overwrite;
+  const std::vector<FolderLock> locks = lock_outputs(state_->prepared, config);
   check_outputs(state_->prepared, config);
   const std::vector<std::string> files = write_results(state_->prepared, config, state_->run, options.resources);
   return {files.begin(), files.end()};

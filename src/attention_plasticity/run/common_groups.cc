@@ -16,6 +16,11 @@ const HeadResult* valued(const HeadOutcome& outcome) {
   return outcome.measured && has_plasticity(outcome.measured->result) ? &outcome.measured->result : nullptr;
 }
 
+// Whether both were measured of the same bytes.
+bool read_the_same(const std::optional<FileRead>& one, const std::optional<FileRead>& other) {
+  return one && other && one->input == other->input;
+}
+
 }  // namespace
 
 std::optional<Examples> common_examples(std::span<const HeadOutcome> outcomes) {
@@ -56,8 +61,11 @@ std::size_t measure_common_groups(std::span<HeadOutcome> outcomes, std::span<con
   std::size_t measured = 0;
   HeadPass pass(tasks, {context.prepared, context.config, silent, nullptr, examples},
                 [&](std::size_t task, HeadOutcome outcome) {
-                  if (!outcome.measured) return;
                   HeadOutcome& head = outcomes[again[task]];
+                  if (!outcome.measured || !read_the_same(outcome.queries, head.queries) ||
+                      !read_the_same(outcome.keys, head.keys)) {
+                    return;
+                  }
                   head.without_common_group = std::move(outcome.measured->without_group);
                   ++measured;
                   if (done) done(head);

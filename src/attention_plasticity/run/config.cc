@@ -171,6 +171,7 @@ RunConfig resolve_config(const DumpSource& source, const RunOptions& options,
     wanted.dataset_revision = dataset.revision;
     wanted.model_dir = dataset.model_dir;
     wanted.download_max_workers = dataset.download_max_workers;
+    wanted.verify_cache = dataset.verify_cache;
   }
   std::vector<Setting> settings;
   for (const FieldValue& field : resolved_fields(wanted)) {

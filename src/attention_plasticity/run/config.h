@@ -38,6 +38,7 @@ struct RunConfig : RunOptions {
   std::optional<std::string> dataset_local_root;
   std::optional<std::string> dataset_cache_dir;
   int download_max_workers = 8;
+  bool verify_cache = false;
 
   // The outputs, with `output_dir` applied
   std::optional<std::string> output_dir;

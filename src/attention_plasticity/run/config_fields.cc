@@ -72,8 +72,12 @@ FieldTable<RunConfig> dump_fields() {
       {"dataset_cache_dir", values::text(), &Config::dataset_cache_dir, "Folder that keeps downloaded files.",
        "the Hub's own cache"},
       {"download_max_workers", values::count(), &Config::download_max_workers, "Files downloaded at a time."},
+      {"verify_cache", values::boolean(), &Config::verify_cache,
+       "Check cached files against the Hub's digests before they are used; a wrong one is fetched again."},
       {"non_finite", values::word({"error", "drop"}), &Config::non_finite,
        "What to do about a NaN or an infinity in a vector: fail the head, or drop the row."},
+      {"max_vector_width", values::count(), &Config::max_vector_width,
+       "Most components of a vector; a head with wider ones fails before it is decoded."},
   };
 }
 

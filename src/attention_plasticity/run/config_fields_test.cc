@@ -36,7 +36,7 @@ TEST(ConfigFields, HaveDistinctNamesTypesDefaultsAndHelp) {
     EXPECT_TRUE(field.help.ends_with('.')) << field.name;
     EXPECT_EQ(field.value_name.empty(), field.is_boolean()) << field.name;
   }
-  EXPECT_EQ(names.size(), 45U);
+  EXPECT_EQ(names.size(), 47U);
 }
 
 TEST(ConfigFields, SayTypeAndDefault) {
@@ -160,15 +160,15 @@ TEST(ExampleConfigs, DescribeTheirModels) {
 
 auto all_of(const RunConfig& c) {
   const AnalysisOptions& a = c.analysis;
-  return std::tuple_cat(
-      std::tie(c.model_dir, c.num_layers, c.num_q_heads, c.num_k_heads, c.layers, c.q_heads, c.dataset_name,
-               c.dataset_revision, c.dataset_local_root, c.dataset_cache_dir, c.download_max_workers, c.non_finite),
-      std::tie(c.compat, a.method, a.sampler, a.weighting, a.sliding_window_unit, a.max_tokens_per_head,
-               a.normality_max_dims, a.p_alpha, a.num_pairs_per_bucket, a.max_relative_distance, a.seed,
-               a.standard_errors),
-      std::tie(c.output_dir, c.tables, c.max_workers, c.memory_limit),
-      std::tie(c.rope, c.rope_config, c.rope_theta, c.rope_dim, c.rope_layout, c.rope_scaling, a.vectors, a.num_triples,
-               a.empirical_queries));
+  return std::tuple_cat(std::tie(c.model_dir, c.num_layers, c.num_q_heads, c.num_k_heads, c.layers, c.q_heads,
+                                 c.dataset_name, c.dataset_revision, c.dataset_local_root, c.dataset_cache_dir,
+                                 c.download_max_workers, c.verify_cache, c.non_finite, c.max_vector_width),
+                        std::tie(c.compat, a.method, a.sampler, a.weighting, a.sliding_window_unit,
+                                 a.max_tokens_per_head, a.normality_max_dims, a.p_alpha, a.num_pairs_per_bucket,
+                                 a.max_relative_distance, a.seed, a.standard_errors),
+                        std::tie(c.output_dir, c.tables, c.max_workers, c.memory_limit),
+                        std::tie(c.rope, c.rope_config, c.rope_theta, c.rope_dim, c.rope_layout, c.rope_scaling,
+                                 a.vectors, a.num_triples, a.empirical_queries));
 }
 
 // Text that YAML might take for something else.

@@ -97,8 +97,8 @@ TEST(ResolveConfig, RefusesWhatIsNoPlainInteger) {
 }
 
 TEST(ResolveConfig, HoldsIntegersToTheirRanges) {
-  for (const char* field :
-       {"num_layers", "num_q_heads", "num_k_heads", "download_max_workers", "num_pairs_per_bucket", "max_workers"}) {
+  for (const char* field : {"num_layers", "num_q_heads", "num_k_heads", "download_max_workers", "max_vector_width",
+                            "num_pairs_per_bucket", "max_workers"}) {
     const std::string flag = std::string("--") + field;
     EXPECT_NE(flag_refusal(flag, "0").find(": 0 is out of range; it must lie between 1 and"), std::string::npos);
     EXPECT_EQ(flag_refusal(flag, "1"), "");

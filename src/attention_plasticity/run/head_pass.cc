@@ -10,6 +10,7 @@
 
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/run/read_options.h"
 
 namespace attention_plasticity {
 
@@ -29,17 +30,31 @@ void HeadPass::run(int workers, const std::stop_token& stop, const HeadArrival& 
       stop);
 }
 
-// A rotation that does not fit is wrong for all heads: it ends the run here, as it does when the files are there
-// before.
-TaskBytes HeadPass::after_arrival(const HeadTask& task, const HeadArrival& arrive) const {
+TaskBytes HeadPass::after_arrival(const HeadTask& task, const HeadArrival& arrive) {
   arrive(task);
   HeadTask measured = task;
   measure_files(measured, context_.config);
-  const std::optional<DumpRotation>& rotation = context_.prepared.rotation;
-  if (rotation && measured.width > 0 && has_model_width(measured.width)) {
-    rotation->layer(task.head.layer, measured.width);
-  }
+  if (measured.width > 0 && has_model_width(measured.width)) check_rotation(task.head.layer, measured.width);
   return {measured.query_bytes, measured.key_bytes};
+}
+
+// A rotation that fits no head is wrong for all of them and ends the run, as it does when the files are there before.
+// One head of a wrong width ends itself only, so a second one must say the same before any head has fitted.
+void HeadPass::check_rotation(int layer, std::size_t width) {
+  const std::optional<DumpRotation>& rotation = context_.prepared.rotation;
+  if (!rotation) return;
+  try {
+    rotation->layer(layer, width);
+    const std::scoped_lock lock(mutex_);
+    rotation_fits_ = true;
+  } catch (const Error&) {
+    const std::scoped_lock lock(mutex_);
+    if (rotation_fits_ || misfit_width_ != width) {
+      misfit_width_ = width;
+      return;
+    }
+    throw;
+  }
 }
 
 LoadedKeys HeadPass::load_keys(const HeadTask& task) {
@@ -52,7 +67,7 @@ LoadedKeys HeadPass::load_keys(const HeadTask& task) {
                 task.key_file.string());
   }
   FileRead file_read;
-  HeadFile file = read(task.key_file, Side::key, {task.head.layer, task.head.k_head}, file_read);
+  HeadFile file = read(task, Side::key, file_read);
   return {orient_keys(KeptRows(std::move(file.rows)), context_.config.analysis), std::move(file_read)};
 }
 
@@ -61,9 +76,13 @@ bool HeadPass::has_model_width(std::size_t width) const {
   return !stated || width == static_cast<std::size_t>(stated->value);
 }
 
-HeadFile HeadPass::read(const std::filesystem::path& file, Side side, const HeadKey& head, FileRead& read) {
-  const RunConfig& config = context_.config;
-  HeadFile content = read_head_file(file, side, {.drop_non_finite = config.non_finite == NonFinite::drop});
+HeadFile HeadPass::read(const HeadTask& task, Side side, FileRead& read) {
+  const bool of_keys = side == Side::key;
+  const std::filesystem::path& file = of_keys ? task.key_file : task.query_file;
+  const HeadKey head{task.head.layer, of_keys ? task.head.k_head : task.head.q_head};
+  ReadOptions options = read_options(context_.config);
+  options.expected = of_keys ? task.key_identity : task.query_identity;
+  HeadFile content = read_head_file(file, side, options);
   if (!has_model_width(content.rows.width)) {
     const StatedNumber stated = context_.prepared.model_width.value_or(StatedNumber{});
     throw Error(ErrorKind::input,
@@ -102,7 +121,7 @@ HeadOutcome HeadPass::analyse(const HeadTask& task, const LoadedKeys* keys, cons
     if (key_failure) std::rethrow_exception(key_failure);
     outcome.keys = keys->read;
     FileRead queries_read;
-    HeadFile file = read(task.query_file, Side::query, {task.head.layer, task.head.q_head}, queries_read);
+    HeadFile file = read(task, Side::query, queries_read);
     outcome.queries = std::move(queries_read);
     outcome.measured = measure(task, std::move(file.rows), keys->keys);
   } catch (const Error& error) {

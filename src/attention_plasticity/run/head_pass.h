@@ -42,9 +42,10 @@ class HeadPass {
   void run(int workers, const std::stop_token& stop, const HeadArrival& arrive = {});
 
  private:
-  TaskBytes after_arrival(const HeadTask& task, const HeadArrival& arrive) const;
+  TaskBytes after_arrival(const HeadTask& task, const HeadArrival& arrive);
+  void check_rotation(int layer, std::size_t width);
   LoadedKeys load_keys(const HeadTask& task);
-  HeadFile read(const std::filesystem::path& file, Side side, const HeadKey& head, FileRead& read);
+  HeadFile read(const HeadTask& task, Side side, FileRead& read);
   HeadOutcome analyse(const HeadTask& task, const LoadedKeys* keys, const std::exception_ptr& key_failure);
   MeasuredHead measure(const HeadTask& task, HeadRows queries, const OrientedKeys& keys) const;
   bool has_model_width(std::size_t width) const;
@@ -54,7 +55,9 @@ class HeadPass {
   Context context_;
   Ended ended_;
 
-  std::mutex mutex_;  // of all below, of `ended_`, and of the observer
+  std::mutex mutex_;              // of all below, of `ended_`, and of the observer
+  bool rotation_fits_ = false;    // a head that has arrived
+  std::size_t misfit_width_ = 0;  // of the latest head that the rotation did not fit
   bool said_no_key_examples_ = false;
   bool said_no_query_examples_ = false;
 };

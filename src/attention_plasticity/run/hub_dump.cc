@@ -47,6 +47,7 @@ HubDump::HubDump(const RunConfig& config, const HubSettings& settings, const std
     : snapshot_(with_cache(settings, config), config.dataset_name, config.dataset_revision, notes_, stop),
       layout_(find_layout(config, stop)) {
   snapshot_.note_revision();
+  if (config.verify_cache) verify(config, stop);
   fetch_descriptions(config, stop);
   if (snapshot_.is_from_cache()) {
     notes_.push_back(fmt::format("the heads in {} are taken as the whole dump", snapshot_.folder().string()));
@@ -67,7 +68,25 @@ DumpLayout HubDump::find_layout(const RunConfig& config, const std::stop_token& 
   }
 }
 
-void HubDump::fetch_descriptions(const RunConfig& config, const std::stop_token& stop) {
+// Before anything is read, so that a run never sees a wrong file.
+void HubDump::verify(const RunConfig& config, const std::stop_token& stop) {
+  std::vector<std::string> used = description_paths();
+  const auto is_selected = [](const std::optional<std::vector<int>>& selection, int number) {
+    return !selection || std::ranges::binary_search(*selection, number);
+  };
+  const auto add = [&](Side side, const HeadKey& head) {
+    used.push_back(layout_.file(side, head).lexically_relative(snapshot_.folder()).generic_string());
+  };
+  for (const HeadKey& head : layout_.queries) {
+    if (is_selected(config.layers, head.layer) && is_selected(config.q_heads, head.head)) add(Side::query, head);
+  }
+  for (const HeadKey& head : layout_.keys) {
+    if (is_selected(config.layers, head.layer)) add(Side::key, head);
+  }
+  snapshot_.verify(used, notes_, stop);
+}
+
+std::vector<std::string> HubDump::description_paths() const {
   const std::filesystem::path below = layout_.folder.lexically_relative(snapshot_.folder());
   std::vector<std::string> wanted;
   for (const char* name : {"config.json", "_saver_state.json", "README.md", "head_labels.csv"}) {
@@ -76,7 +95,11 @@ void HubDump::fetch_descriptions(const RunConfig& config, const std::stop_token&
       if (is_there && std::ranges::find(wanted, path) == wanted.end()) wanted.push_back(path);
     }
   }
-  Downloads downloads(snapshot_, snapshot_.missing(wanted, stop), config.download_max_workers,
+  return wanted;
+}
+
+void HubDump::fetch_descriptions(const RunConfig& config, const std::stop_token& stop) {
+  Downloads downloads(snapshot_, snapshot_.missing(description_paths(), stop), config.download_max_workers,
                       {{}, [this](const std::string& note) { notes_.push_back(note); }}, stop);
   while (!downloads.wait_for_all(std::chrono::hours(1))) {
   }

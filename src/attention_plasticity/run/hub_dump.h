@@ -37,6 +37,8 @@ class HubDump {
 
  private:
   DumpLayout find_layout(const RunConfig& config, const std::stop_token& stop);
+  void verify(const RunConfig& config, const std::stop_token& stop);
+  std::vector<std::string> description_paths() const;
   void fetch_descriptions(const RunConfig& config, const std::stop_token& stop);
 
   std::vector<std::string> notes_;

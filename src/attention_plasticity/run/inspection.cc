@@ -36,8 +36,11 @@ FileInspection inspect_file(const DumpLayout& layout, Side side, HeadKey head) {
     found.last_position = std::ranges::max(rows.position);
     if (!rows.example.empty()) found.examples = distinct(rows.example);
     found.window = rows.window;
+    found.has_checksums = has_page_checksums(file);
   } catch (const Error& error) {
     found.error = error.what();
+  } catch (const std::bad_alloc&) {
+    found.error = "not enough memory to read this file";
   }
   return found;
 }

@@ -29,6 +29,7 @@ struct FileInspection {
   double last_position = 0;
   std::optional<std::size_t> examples;  ///< distinct examples; none: the file has no example_id
   std::optional<double> window;         ///< sliding window in tokens; none: full attention
+  bool has_checksums = true;            ///< of its pages, so that damage is found
 };
 
 struct DumpInspection {

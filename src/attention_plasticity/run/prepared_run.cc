@@ -13,6 +13,7 @@
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/run/read_options.h"
 #include "attention_plasticity/run/rotation_inference.h"
 
 namespace attention_plasticity {
@@ -70,12 +71,12 @@ void check_captured(const DumpLayout& layout, Side side, int HeadKey::* member, 
               layout.file(side, *first).parent_path().string());
 }
 
-// Empty for a file that cannot be read, which is reported when the head is read.
-HeadFooter readable_footer(const fs::path& file) {
+// None for a file that cannot be read, which is reported when the head is read.
+std::optional<HeadFooter> readable_footer(const fs::path& file, const RunConfig& config) {
   try {
-    return read_head_footer(file);
+    return read_head_footer(file, read_options(config).max_vector_width);
   } catch (const Error&) {
-    return {};
+    return std::nullopt;
   }
 }
 
@@ -84,7 +85,7 @@ HeadFooter readable_footer(const fs::path& file) {
 bool is_absorbed(const ModelShape& model, const RunConfig& config, const DumpLayout& layout) {
   if (!model.absorbed_width || layout.keys.empty()) return false;
   if (std::ranges::any_of(layout.keys, [](const HeadKey& key) { return key.head != 0; })) return false;
-  const HeadFooter footer = readable_footer(layout.file(Side::key, *layout.keys.begin()));
+  const auto footer = readable_footer(layout.file(Side::key, *layout.keys.begin()), config).value_or(HeadFooter{});
   return footer.width > 0 ? footer.width == static_cast<std::size_t>(model.absorbed_width->value)
                           : config.num_k_heads == 1;
 }
@@ -247,12 +248,18 @@ std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout
 }  // namespace
 
 void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* before) {
-  const HeadFooter queries = readable_footer(task.query_file);
-  task.query_bytes = estimated_bytes(queries, Side::query, config);
-  task.width = queries.width;
-  task.key_bytes = before != nullptr && before->key_file == task.key_file
-                       ? before->key_bytes
-                       : estimated_bytes(readable_footer(task.key_file), Side::key, config);
+  if (const std::optional<HeadFooter> queries = readable_footer(task.query_file, config)) {
+    task.query_bytes = estimated_bytes(*queries, Side::query, config);
+    task.width = queries->width;
+    task.query_identity = queries->identity;
+  }
+  if (before != nullptr && before->key_file == task.key_file) {
+    task.key_bytes = before->key_bytes;
+    task.key_identity = before->key_identity;
+  } else if (const std::optional<HeadFooter> keys = readable_footer(task.key_file, config)) {
+    task.key_bytes = estimated_bytes(*keys, Side::key, config);
+    task.key_identity = keys->identity;
+  }
 }
 
 PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {

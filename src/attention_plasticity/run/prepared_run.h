@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention_plasticity/dump/capture_metadata.h"
+#include "attention_plasticity/dump/input_file.h"
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/head_result.h"
 #include "attention_plasticity/run/config.h"
@@ -25,6 +26,9 @@ struct HeadTask {
   std::uint64_t query_bytes = 0;
   std::uint64_t key_bytes = 0;
   std::size_t width = 0;  ///< components of a query; 0: unknown
+  /// Which files were there when they were measured; none: they could not be opened, or were not there yet.
+  std::optional<FileIdentity> query_identity;
+  std::optional<FileIdentity> key_identity;
 };
 
 /// The sizes of the model. They define the grid of heads and which query heads share a key head.

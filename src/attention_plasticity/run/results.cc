@@ -20,11 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void remove_file(const fs::path& path) {
-  std::error_code ignored;
-  fs::remove(path, ignored);
-}
-
 // Says why every head of a run failed. The run.json of earlier results stays.
 std::string failed_json_path(const RunConfig& config) {
   return fs::path(run_json_path(config)).replace_filename("run.failed.json").string();
@@ -129,23 +124,27 @@ void check_earlier_results(const PreparedRun& prepared, const RunConfig& config)
               file);
 }
 
+std::vector<FolderLock> lock_outputs(const PreparedRun& prepared, const RunConfig& config) {
+  return lock_outputs(result_paths(prepared, config));
+}
+
 void check_outputs(const PreparedRun& prepared, const RunConfig& config) {
   check_earlier_results(prepared, config);
-  for (const std::string& path : result_paths(prepared, config)) check_writable(path);
+  check_writable(result_paths(prepared, config));
 }
 
 std::vector<std::string> write_results(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
                                        const RunResources& resources) {
   const auto name = [&](const std::string& path) { return run.interrupted ? partial_name(path).string() : path; };
-  OutputFiles output;
+  OutputFiles output(run_json_path(config));
   std::vector<WrittenFile> files;
   if (!run.results.empty()) {
     const RunParts parts = run_parts(run.results, config);
     for (const ResultTable& table : result_tables()) {
       if (!is_written(table, parts)) continue;
       const std::string text = table_text(table.id, run.results, parts, run.without_group);
-      files.push_back({name(config.tables[table.id]), sha256(text)});
-      output.stage(files.back().path, text);
+      const std::string path = name(config.tables[table.id]);
+      files.push_back({path, output.stage(path, text)});
     }
   }
   const bool failed = run.results.empty() && !run.interrupted;
@@ -155,17 +154,15 @@ std::vector<std::string> write_results(const PreparedRun& prepared, const RunCon
   std::vector<std::string> paths;
   paths.reserve(files.size());
   for (const WrittenFile& file : files) paths.push_back(file.path);
-  const bool complete = !run.interrupted && !failed;
-  const std::vector<fs::path> old = complete ? left_behind(config, paths) : std::vector<fs::path>{};
-  output.commit();
-  if (complete) {
-    for (const fs::path& file : old) remove_file(file);
+  if (!run.interrupted && !failed) {
+    for (const fs::path& file : left_behind(config, paths)) output.remove(file);
     for (const ResultTable& table : result_tables()) {
-      if (!config.tables[table.id].empty()) remove_file(partial_name(config.tables[table.id]));
+      if (!config.tables[table.id].empty()) output.remove(partial_name(config.tables[table.id]));
     }
-    remove_file(partial_name(run_json_path(config)));
-    remove_file(failed_json_path(config));
+    output.remove(partial_name(run_json_path(config)));
+    output.remove(failed_json_path(config));
   }
+  output.commit();
   return paths;
 }
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <new>
 #include <set>
 #include <utility>
 
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/run/read_options.h"
 
 namespace attention_plasticity {
 namespace {
@@ -66,9 +68,10 @@ std::optional<Rotation> rotation_or_none(const RotationOfLayer& rotation, int la
 // Of a file that was readable before; none: it is not any more.
 std::optional<RowSample> read_sample(const RotationFile& file, const RunConfig& config) {
   try {
-    const ReadOptions options{.drop_non_finite = config.non_finite == NonFinite::drop};
-    return RowSample(read_head_file(file.path, file.side, options).rows);
+    return RowSample(read_head_file(file.path, file.side, read_options(config)).rows);
   } catch (const Error&) {
+    return std::nullopt;
+  } catch (const std::bad_alloc&) {
     return std::nullopt;
   }
 }
@@ -148,10 +151,11 @@ void RotationEvidence::restore(Side side, const HeadKey& head, FileEvidence evid
 void RotationEvidence::read_all(const RunConfig& config) {
   for (const RotationFile& file : files_) {
     try {
-      const ReadOptions options{.drop_non_finite = config.non_finite == NonFinite::drop};
-      add(file.side, file.head, read_head_file(file.path, file.side, options).rows);
+      add(file.side, file.head, read_head_file(file.path, file.side, read_options(config)).rows);
     } catch (const Error&) {
       continue;  // reported when the head is read
+    } catch (const std::bad_alloc&) {
+      continue;  // likewise
     }
   }
 }

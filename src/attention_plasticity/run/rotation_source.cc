@@ -71,6 +71,8 @@ double largest_position(const DumpLayout& layout) {
       largest = std::max(largest, std::ranges::max(rows.position));
     } catch (const Error&) {
       return;  // reported when the head is read
+    } catch (const std::bad_alloc&) {
+      return;  // likewise
     }
   };
   for (const HeadKey& head : layout.queries) look(Side::query, head);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
 #include <set>
 
 #include "attention_plasticity/digest/digest.h"
@@ -42,26 +43,57 @@ std::optional<std::string> etag_of(const fs::path& file) {
   return content.filename().string();
 }
 
-Json file_json(const fs::path& file, const PreparedRun& prepared, std::uintmax_t bytes) {
+// What is known of a file: of one that was read, from that reading.
+struct InputFacts {
+  std::optional<FileIdentity> identity;  // when the run was prepared
+  std::optional<InputDigest> read;
+};
+
+using InputFiles = std::map<fs::path, InputFacts>;
+
+InputFiles input_files(const PreparedRun& prepared, const RunResult& run) {
+  InputFiles files;
+  for (const HeadTask& task : prepared.tasks) {
+    files[task.query_file].identity = task.query_identity;
+    files[task.key_file].identity = task.key_identity;
+  }
+  for (const ReadInput& input : run.inputs) files[prepared.layout.file(input.side, input.head)].read = input.input;
+  return files;
+}
+
+// None for a file that does not exist.
+std::optional<std::uint64_t> bytes_of(const fs::path& file, const InputFacts& facts) {
+  if (facts.read) return facts.read->file_bytes;
+  std::error_code missing;
+  const std::uintmax_t bytes = fs::file_size(file, missing);
+  return missing ? std::nullopt : std::optional<std::uint64_t>(bytes);
+}
+
+Json modified_json(const fs::path& file, const InputFacts& facts) {
+  if (facts.identity) {
+    const std::chrono::sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(facts.identity->modified)};
+    return utc(std::chrono::file_clock::from_sys(time));
+  }
+  std::error_code unknown;
+  const fs::file_time_type time = fs::last_write_time(file, unknown);
+  return unknown ? Json(nullptr) : Json(utc(time));
+}
+
+Json file_json(const fs::path& file, const InputFacts& facts, const PreparedRun& prepared, std::uint64_t bytes) {
   Json json{{"file", file.lexically_relative(prepared.layout.folder).generic_string()}, {"bytes", bytes}};
   if (prepared.hub) {
     json["etag"] = value_or_null(etag_of(file));
   } else {
-    std::error_code unknown;
-    const fs::file_time_type time = fs::last_write_time(file, unknown);
-    json["modified"] = unknown ? Json(nullptr) : Json(utc(time));
+    json["modified"] = modified_json(file, facts);
   }
+  json["xxh128"] = facts.read && !facts.read->digest.empty() ? Json(facts.read->digest) : Json(nullptr);
   return json;
 }
 
-Json input_json(const PreparedRun& prepared, const RunConfig& config) {
-  std::set<fs::path> files;
-  for (const HeadTask& task : prepared.tasks) files.insert({task.query_file, task.key_file});
+Json input_json(const PreparedRun& prepared, const RunConfig& config, const RunResult& run) {
   Json heads = Json::array();
-  for (const fs::path& file : files) {
-    std::error_code missing;
-    const std::uintmax_t bytes = fs::file_size(file, missing);
-    if (!missing) heads.push_back(file_json(file, prepared, bytes));
+  for (const auto& [file, facts] : input_files(prepared, run)) {
+    if (const auto bytes = bytes_of(file, facts)) heads.push_back(file_json(file, facts, prepared, *bytes));
   }
   Json json{{"kind", prepared.hub ? "hub" : "local"}};
   if (prepared.hub) {
@@ -189,7 +221,7 @@ std::string run_json(const PreparedRun& prepared, const RunConfig& config, const
                      std::span<const WrittenFile> files, const RunResources& resources) {
   const Json json{{"schema", run_json_schema},
                   {"program", program_json()},
-                  {"input", input_json(prepared, config)},
+                  {"input", input_json(prepared, config, run)},
                   {"model", model_json(prepared, run)},
                   {"rotation", rotation_json(prepared, config, run)},
                   {"sampling",

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 #include "attention_plasticity/version.h"
@@ -88,6 +89,18 @@ TEST(RunJson, ListsTheInputFilesWithSizesAndTimes) {
   }
   EXPECT_EQ(names, (std::vector<std::string>{"l00h00k/data.parquet", "l00h00q/data.parquet", "l00h01q/data.parquet"}));
   EXPECT_EQ(input["files"][2]["modified"], "2024-02-29T13:00:05Z");
+}
+
+TEST(RunJson, NamesTheDigestOfEveryFileThatWasRead) {
+  const SmallDump dump(1, 2, 1);
+  write_text(dump.file(Side::query, 0, 1), "nonsense");
+  const json files = json_of(run(dump.config()))["input"]["files"];
+  ASSERT_EQ(files.size(), 3U);
+  EXPECT_EQ(files[0]["xxh128"], read_head_file(dump.file(Side::key, 0, 0), Side::key).input.digest);
+  EXPECT_EQ(files[1]["xxh128"], read_head_file(dump.file(Side::query, 0, 0), Side::query).input.digest);
+  EXPECT_NE(files[0]["xxh128"], files[1]["xxh128"]);
+  EXPECT_EQ(files[1]["xxh128"].get<std::string>().size(), 32U);
+  EXPECT_TRUE(files[2]["xxh128"].is_null());
 }
 
 TEST(RunJson, LeavesAMissingFileOutOfTheInput) {

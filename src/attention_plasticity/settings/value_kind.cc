@@ -200,6 +200,19 @@ void refuse_home_folder(const std::string& text) {
   refuse(text, "begins with ~, which only a shell expands; write the whole path, such as /home/me/dump");
 }
 
+// The names in a text with commas between them.
+std::vector<std::string> names_in(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string name = text.substr(begin, end - begin);
+    if (name.empty()) throw Error(ErrorKind::usage, fmt::format("{} holds an empty name", shown_text(text)));
+    names.push_back(std::move(name));
+    begin = end + 1;
+  }
+  return names;
+}
+
 }  // namespace
 
 std::optional<bool> boolean_word(std::string_view text) {
@@ -270,6 +283,11 @@ ValueKind<std::string> any_text(std::string value_name) {
   return checked(ValueKind<std::string>{ValueType::text, std::move(value_name),
                                         [](const std::string& text) { return text; }, printed<std::string>},
                  refuse_home_folder);
+}
+
+ValueKind<std::vector<std::string>> names() {
+  return {ValueType::text, "LIST", names_in,
+          [](const std::vector<std::string>& list) { return fmt::format("{}", fmt::join(list, ",")); }};
 }
 
 ValueKind<std::size_t> word(std::vector<std::string_view> words) {

@@ -54,6 +54,9 @@ ValueKind<std::string> text_or_empty();
 /// Any bytes, such as the name of a file.
 ValueKind<std::string> any_text(std::string value_name = "FILE");
 
+/// Names with commas between them.
+ValueKind<std::vector<std::string>> names();
+
 /// One of the words, exactly as spelled. The value is its index, so that an enumeration in the same order can hold it.
 ValueKind<std::size_t> word(std::vector<std::string_view> words);
 

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
+#include "attention_plasticity/base/text_table.h"
 #include "attention_plasticity/json/json.h"
+#include "attention_plasticity/results/csv_text.h"
 
 namespace attention_plasticity {
 namespace {
@@ -23,53 +26,21 @@ std::string cell(const Agreement& agreement, bool is_signed) {
                      number(agreement.interval.high));
 }
 
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(text.size(), width), ' ');
-  return text;
-}
-
-using TextRow = std::vector<std::string>;
-
-// All rows have the same number of fields; each column is as wide as its widest field.
-std::string aligned(const std::vector<TextRow>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const TextRow& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const TextRow& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += padded(row[i], widths[i]) + "  ";
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
-
 TextRow header(std::string name, const Validation& validation) {
   TextRow row{std::move(name)};
   row.insert(row.end(), validation.measures.begin(), validation.measures.end());
   return row;
 }
 
-std::string shortest(double value) {
-  if (std::isnan(value)) return {};
-  std::array<char, 32> digits{};
-  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-  return {digits.data(), written.ptr};
-}
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
-
-std::string csv_row(const char* statistic, const Agreement& agreement) {
-  return fmt::format("{},{},{},{},{},{},{}\n", statistic, csv_field(agreement.label), csv_field(agreement.measure),
-                     shortest(agreement.value), shortest(agreement.interval.low), shortest(agreement.interval.high),
-                     agreement.heads);
+void add_row(CsvText& csv, std::string_view statistic, const Agreement& agreement) {
+  csv.add_text(statistic);
+  csv.add_text(agreement.label);
+  csv.add_text(agreement.measure);
+  csv.add(agreement.value);
+  csv.add(agreement.interval.low);
+  csv.add(agreement.interval.high);
+  csv.add(std::uint64_t{agreement.heads});
+  csv.end_row();
 }
 
 Json agreement_json(const Agreement& agreement) {
@@ -107,7 +78,7 @@ std::string validation_table(const Validation& validation, const BootstrapOption
     }
     rows.push_back(std::move(row));
   }
-  text += aligned(rows);
+  text += text_table(rows);
   if (!validation.contrast) return text;
   const HeadContrast& contrast = *validation.contrast;
   text += fmt::format("\nArea under the ROC curve: {} ({} heads) above {} ({} heads)\n", contrast.positive,
@@ -117,17 +88,18 @@ std::string validation_table(const Validation& validation, const BootstrapOption
   // The columns are aligned with those of the table above.
   std::size_t widest = std::string_view("Spearman").size();
   for (const std::string& label : validation.labels) widest = std::max(widest, label.size());
-  for (TextRow& row : rows) row.front() = padded(row.front(), widest);
-  return text + aligned(rows);
+  for (TextRow& row : rows) row.front().resize(widest, ' ');
+  return text + text_table(rows);
 }
 
 std::string validation_csv(const Validation& validation) {
-  std::string text = "statistic,label,measure,value,low,high,heads\n";
-  for (const Agreement& agreement : validation.correlations) text += csv_row("spearman", agreement);
+  constexpr std::array<std::string_view, 7> columns{"statistic", "label", "measure", "value", "low", "high", "heads"};
+  CsvText csv(columns);
+  for (const Agreement& agreement : validation.correlations) add_row(csv, "spearman", agreement);
   if (validation.contrast) {
-    for (const Agreement& area : validation.contrast->areas) text += csv_row("auc", area);
+    for (const Agreement& area : validation.contrast->areas) add_row(csv, "auc", area);
   }
-  return text;
+  return std::move(csv).text();
 }
 
 std::string validation_json(const Validation& validation, const BootstrapOptions& bootstrap, const std::string& metrics,

@@ -45,6 +45,7 @@ Json options_json(const SynthOptions& options) {
   json["sliding_layers"] = options.sliding_layers;
   json["truth_pairs"] = options.truth_pairs;
   json["seed"] = options.seed;
+  json["document_seed"] = truth_seed(options);
   return json;
 }
 

@@ -83,7 +83,7 @@ class TripleSampler {
         moments_(unrotated_moments(make_head_model(options, Side::query, head), position_moments(options))),
         keys_(make_head_model(options, Side::key, key_head_of(options, head))),
         noise_(keys_, options.tails),
-        normals_(stream_generator(options.seed, Side::query, head, Stream::exact_truth)) {}
+        normals_(stream_generator(truth_seed(options), Side::query, head, Stream::exact_truth)) {}
 
   DocumentMean measure_document(std::size_t triples) {
     const std::size_t rows = rows_of_example(options_, normals_.generator().integers(options_.examples));

@@ -65,7 +65,9 @@ std::optional<double> window_of_layer(const SynthOptions& options, int layer) {
 
 HeadRows generate_rows(const SynthOptions& options, Side side, HeadKey head) {
   const HeadModel model = make_head_model(options, side, head);
-  const auto generator = [&](Stream stream) { return stream_generator(options.seed, side, head, stream); };
+  const auto generator = [&](Stream stream) {
+    return stream_generator(stream == Stream::noise ? options.seed : truth_seed(options), side, head, stream);
+  };
   HeadRows rows;
   rows.width = options.dim;
   rows.window = window_of_layer(options, head.layer);

@@ -34,9 +34,9 @@ HeadModel make_head_model(const SynthOptions& options, Side side, HeadKey head) 
   const std::size_t dim = options.dim;
   HeadModel model;
   model.eigenvalues = falling_eigenvalues(dim, options.spectrum);
-  model.axes_seed = stream_seed(options.seed, side, head, Stream::axes);
+  model.axes_seed = stream_seed(truth_seed(options), side, head, Stream::axes);
   if (options.spectrum > 0) {
-    NumpyGenerator generator = stream_generator(options.seed, side, head, Stream::axes);
+    NumpyGenerator generator = stream_generator(truth_seed(options), side, head, Stream::axes);
     model.axes = random_axes(dim, generator);
   }
   if (side == Side::key) {
@@ -44,7 +44,7 @@ HeadModel make_head_model(const SynthOptions& options, Side side, HeadKey head) 
     model.slope.assign(dim, 0.0);
     return model;
   }
-  NormalSource normals(stream_generator(options.seed, side, head, Stream::path));
+  NormalSource normals(stream_generator(truth_seed(options), side, head, Stream::path));
   const double unit = std::sqrt(static_cast<double>(dim));
   model.mean = random_direction(dim, options.mean * unit, normals);
   model.slope = random_direction(dim, options.slope * unit / static_cast<double>(Context(options).tokens()), normals);

@@ -53,7 +53,13 @@ struct SynthOptions {
   /// the error is at most 0.005. 0: truth.json holds only the parameters.
   std::size_t truth_pairs = 8192;
   std::uint64_t seed = 0;
+  /// Seed of everything but the noise: of the truth, and of the documents' positions and shifts. Dumps with one
+  /// document_seed and different seeds are captures of one truth on the same documents. None: `seed`.
+  std::optional<std::uint64_t> document_seed;
 };
+
+/// The seed of everything but the noise.
+inline std::uint64_t truth_seed(const SynthOptions& options) { return options.document_seed.value_or(options.seed); }
 
 /// Throws Error(usage), which names the first option out of its range.
 void check(const SynthOptions& options);

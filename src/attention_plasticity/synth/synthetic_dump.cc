@@ -52,8 +52,8 @@ void write_synthetic_dump(const fs::path& out, const SynthOptions& options, cons
   check_disk_space(out, options);
   make_empty_folder(out);
   if (observer.begin) observer.begin(estimated_dump_bytes(options));
-  write_file_atomically(out / "_saver_state.json", saver_state_json(options));
-  write_file_atomically(out / "config.json", model_config_json(options));
+  write_file_atomically(out / "_saver_state.json", saver_state_json(options), Durability::unsynced);
+  write_file_atomically(out / "config.json", model_config_json(options), Durability::unsynced);
   const auto files_of_layer = static_cast<std::size_t>(options.q_heads) + static_cast<std::size_t>(options.k_heads);
   const std::size_t total = static_cast<std::size_t>(options.layers) * files_of_layer;
   std::size_t done = 0;
@@ -66,7 +66,7 @@ void write_synthetic_dump(const fs::path& out, const SynthOptions& options, cons
     for (int head = 0; head < options.q_heads; ++head) write_head(Side::query, {layer, head});
     for (int head = 0; head < options.k_heads; ++head) write_head(Side::key, {layer, head});
   }
-  write_file_atomically(out / "truth.json", truth_json(options, observer.truth));
+  write_file_atomically(out / "truth.json", truth_json(options, observer.truth), Durability::unsynced);
 }
 
 }  // namespace attention_plasticity

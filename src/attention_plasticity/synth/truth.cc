@@ -94,7 +94,7 @@ class TruthSampler {
         query_noise_(queries_, options.tails),
         effects_(queries_, Tails::normal),
         key_noise_(keys_, options.tails),
-        normals_(stream_generator(options.seed, Side::query, head, Stream::truth)) {}
+        normals_(stream_generator(truth_seed(options), Side::query, head, Stream::truth)) {}
 
   /// To be called before the cells of a query bucket, which must be measured one after the other.
   void begin_bucket(std::size_t bucket, std::size_t batches) {

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <span>
+
+#include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/flag_text.h"
+#include "attention_plasticity/cli/gnuplot_here.h"
+#include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/compare/comparison.h"
+#include "attention_plasticity/compare/comparison_text.h"
+#include "attention_plasticity/compare/series.h"
+#include "attention_plasticity/compare/series_text.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/figure/figure.h"
+#include "attention_plasticity/results/output_files.h"
+
+namespace attention_plasticity {
+namespace {
+
+struct CompareFlags {
+  SeriesOptions options;
+  bool series = false;
+  std::optional<std::string> x;
+  std::optional<std::string> output;
+  bool quiet = false;
+};
+
+const FieldTable<CompareFlags>& compare_table() {
+  using Flags = CompareFlags;
+  const auto option = [](auto member) { return nested(&Flags::options, member); };
+  static const FieldTable<CompareFlags> table{
+      {"columns", values::names(), option(&SeriesOptions::columns),
+       "Columns of head_metrics.csv to compare. Only ap_exact and ap_overall have errors.", "ap_exact,ap_overall"},
+      {"level", values::share(false), option(&SeriesOptions::level), "A head moved when its q is below this."},
+      {"series", values::boolean(), &Flags::series,
+       "Follow heads through all runs in an order, each compared with the one before."},
+      {"x", values::any_text("NAME=LIST|FILE"), &Flags::x,
+       "What orders a series: step=0,500,1000 in the order of the runs, or a CSV file with the columns results and a "
+       "number.",
+       "the number in which the names of the folders differ", "series"},
+      {"threshold", values::number(), option(&SeriesOptions::threshold),
+       "Value whose crossing a series tells, head by head.", "", "series"},
+      {"output", values::any_text("FOLDER"), &Flags::output, "Folder for tables, summary and figures.",
+       "nothing is written"},
+      {"quiet", values::boolean(), &Flags::quiet, "Print no summary."},
+  };
+  return table;
+}
+
+struct NamedText {
+  std::string_view name;
+  std::string text;
+};
+
+struct NamedFigure {
+  std::string_view name;
+  FigureKind kind;
+};
+
+// The last of `files` tells what the others are. The figures are drawn from the tables, which are written before.
+void write_files(const std::filesystem::path& folder, const std::vector<NamedText>& files,
+                 const std::vector<NamedFigure>& figures, bool quiet) {
+  std::vector<std::string> written;
+  for (const NamedText& file : files) written.push_back((folder / file.name).string());
+  const std::vector<FolderLock> locks = lock_outputs(written);
+  OutputFiles output(written.back());
+  for (std::size_t i = 0; i < files.size(); ++i) output.stage(written[i], files[i].text);
+  output.commit();
+  const Gnuplot gnuplot = gnuplot_here();
+  if (gnuplot.program.empty()) tell("gnuplot is not installed, so no figures are drawn\n");
+  for (const NamedFigure& figure : figures) {
+    if (gnuplot.program.empty()) break;
+    FigureOptions options;
+    options.kind = figure.kind;
+    options.table = folder;
+    written.push_back((folder / figure.name).string());
+    write_file_atomically(written.back(), draw_figure(options, gnuplot).image);
+  }
+  if (quiet) return;
+  fmt::print("\nWritten:\n");
+  for (const std::string& file : written) fmt::print("  {}\n", file);
+}
+
+void tell_caveats(const std::vector<std::string>& caveats) {
+  for (const std::string& caveat : caveats) tell("warning: " + with_flags(caveat) + "\n");
+}
+
+void compare_two(std::span<const ComparedRun> runs, const CompareFlags& flags) {
+  const ComparedRun& a = runs[0];
+  const ComparedRun& b = runs[1];
+  const Comparison comparison = compare(a, b, {flags.options.columns, flags.options.level});
+  tell_caveats(comparison.caveats);
+  if (!flags.quiet) fmt::print("{}", comparison_table(comparison, a, b));
+  if (!flags.output) return;
+  write_files(
+      *flags.output,
+      {{"head_differences.csv", differences_csv(comparison)}, {"comparison.json", comparison_json(comparison, a, b)}},
+      {{"changes.png", FigureKind::changes}, {"change_map.png", FigureKind::change_map}}, flags.quiet);
+}
+
+void follow(std::span<const ComparedRun> runs, const std::vector<std::string>& folders, const CompareFlags& flags) {
+  const SeriesAxis axis = flags.x ? parse_axis(*flags.x, folders) : axis_of_names(folders);
+  const Series series = make_series(runs, axis, flags.options);
+  tell_caveats(series.caveats);
+  if (!flags.quiet) fmt::print("{}", series_table(series, runs));
+  if (!flags.output) return;
+  write_files(*flags.output, {{"head_series.csv", series_csv(series)}, {"series.json", series_json(series, runs)}},
+              {{"series.png", FigureKind::series}}, flags.quiet);
+}
+
+}  // namespace
+
+Command compare_command() {
+  return {"compare",
+          "RUN RUN...",
+          "Compare the heads of runs: what moved from the first to the second, and is it more than noise?",
+          descriptions(compare_table()),
+          {{"attention-plasticity compare out/base out/tuned --output out/diff",
+            "Which heads did fine-tuning change? The runs are folders of results."},
+           {"attention-plasticity compare out/step-* --series --output out/training",
+            "How do heads change over the steps of a training?"}}};
+}
+
+int run_compare(const Arguments& arguments) {
+  const CompareFlags flags = options_of(compare_table(), arguments);
+  const std::vector<std::string>& folders = arguments.positionals;
+  check_scope(arguments.flags, descriptions(compare_table()), flags.series ? "series" : "pair",
+              "a comparison of two runs");
+  if (folders.size() < 2) {
+    throw Error(ErrorKind::usage,
+                "compare takes the folders of two runs: attention-plasticity compare out/base out/tuned");
+  }
+  if (folders.size() > 2 && !flags.series) {
+    throw Error(ErrorKind::usage,
+                fmt::format("compare takes two runs, and {} are given; with --series it follows heads "
+                            "through all of them",
+                            folders.size()));
+  }
+  std::vector<std::string> notes;
+  std::vector<ComparedRun> runs;
+  runs.reserve(folders.size());
+  for (const std::string& folder : folders) runs.push_back(read_compared_run(folder, notes));
+  for (const std::string& note : notes) tell(with_flags(note) + "\n");
+  if (flags.series) {
+    follow(runs, folders, flags);
+  } else {
+    compare_two(runs, flags);
+  }
+  return 0;
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,55 @@
+#include "attention_plasticity/dump/file_bytes.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace attention_plasticity {
+
+void FileBytes::load(std::span<const ByteRange> ranges) {
+  std::uint64_t bytes = 0;
+  for (const ByteRange& range : ranges) bytes += range.size();
+  loaded_.clear();
+  memory_.clear();
+  memory_.resize(static_cast<std::size_t>(bytes));
+  std::size_t place = 0;
+  for (const ByteRange& range : ranges) {
+    const std::span<std::uint8_t> part = std::span(memory_).subspan(place, static_cast<std::size_t>(range.size()));
+    if (digest_) digest_up_to(range.begin);
+    file_.read(range.begin, part);
+    if (digest_) {
+      digest_->add(part);
+      digested_ = range.end;
+    }
+    loaded_.push_back({range, place});
+    place += part.size();
+  }
+}
+
+std::span<const std::uint8_t> FileBytes::at(const ByteRange& range) const {
+  const auto found = std::ranges::find_if(loaded_, [&](const Loaded& loaded) {
+    return loaded.range.begin <= range.begin && range.end <= loaded.range.end;
+  });
+  if (found == loaded_.end()) throw std::logic_error("these bytes are not in memory");
+  const std::size_t place = found->place + static_cast<std::size_t>(range.begin - found->range.begin);
+  return std::span(memory_).subspan(place, static_cast<std::size_t>(range.size()));
+}
+
+void FileBytes::digest_up_to(std::uint64_t offset) {
+  constexpr std::uint64_t piece = 64 << 10;
+  std::vector<std::uint8_t> bytes;
+  while (digested_ < offset) {
+    bytes.resize(static_cast<std::size_t>(std::min(piece, offset - digested_)));
+    file_.read(digested_, bytes);
+    digest_->add(bytes);
+    digested_ += bytes.size();
+  }
+}
+
+std::string FileBytes::finish_digest(std::span<const std::uint8_t> end) {
+  if (!digest_) return {};
+  digest_up_to(file_.size() - end.size());
+  digest_->add(end);
+  return digest_->finish();
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attention_plasticity/base/large_vector.h"
+#include "attention_plasticity/dump/file_digest.h"
+#include "attention_plasticity/dump/input_file.h"
+
+namespace attention_plasticity {
+
+/// Bytes of a file, from `begin` to before `end`.
+struct ByteRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  std::uint64_t size() const { return end - begin; }
+  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
+
+/// The parts of a file that are being decoded, in memory, and a digest of the whole file made of the same bytes.
+class FileBytes {
+ public:
+  explicit FileBytes(const InputFile& file) : file_(file) {}
+
+  /// From now on ranges must be loaded in the order in which they lie in the file, and none twice.
+  void begin_digest() { digest_.emplace(); }
+
+  /// Reads ranges into memory, in place of those before. They must be in order and must not overlap.
+  void load(std::span<const ByteRange> ranges);
+  /// The bytes of a range that lies within a loaded one.
+  std::span<const std::uint8_t> at(const ByteRange& range) const;
+
+  /// The digest of the whole file. `end` are its last bytes, which were read before.
+  std::string finish_digest(std::span<const std::uint8_t> end);
+
+ private:
+  struct Loaded {
+    ByteRange range;
+    std::size_t place = 0;  ///< in `memory_`
+  };
+
+  /// Adds the bytes up to `offset`, which nobody decodes, to the digest.
+  void digest_up_to(std::uint64_t offset);
+
+  const InputFile& file_;
+  LargeVector<std::uint8_t> memory_;
+  std::vector<Loaded> loaded_;
+  std::optional<FileDigest> digest_;
+  std::uint64_t digested_ = 0;  ///< bytes from the beginning of the file
+};
+
+}  // namespace attention_plasticity

@@ -21,6 +21,7 @@
 #include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/dump/chunk_layout.h"
 #include "attention_plasticity/dump/column_decoder.h"
+#include "attention_plasticity/dump/counted_pool.h"
 #include "attention_plasticity/dump/file_bytes.h"
 #include "attention_plasticity/dump/file_kind.h"
 #include "attention_plasticity/dump/footer_limits.h"
@@ -82,6 +83,7 @@ struct ParquetFile::Impl {
   std::uint64_t footer_begin = 0;
   std::vector<std::uint8_t> end_of_file;  ///< the footer and what follows it
   MemoryCharge footer_memory;
+  std::unique_ptr<arrow::MemoryPool> counted = counted_pool();
   parquet::ReaderProperties properties;
   std::shared_ptr<parquet::FileMetaData> footer;
   ChunkLayout layout;
@@ -93,7 +95,10 @@ struct ParquetFile::Impl {
   std::optional<int> group_in_memory;
 
   Impl(const std::filesystem::path& name, std::size_t max_vector_width)
-      : file(name), path(name.string()), max_width(max_vector_width), properties(arrow::default_memory_pool()) {
+      : file(name),
+        path(name.string()),
+        max_width(max_vector_width),
+        properties(counted ? counted.get() : arrow::default_memory_pool()) {
     require_parquet(file);
     guarded(path, "the footer", [this] {
       read_footer();

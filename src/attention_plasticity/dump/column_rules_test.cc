@@ -75,11 +75,11 @@ std::optional<std::vector<Value>> one_by_one(const NumberBatch& numbers, Rule ru
 
 template <class Value>
 std::optional<std::vector<Value>> at_once(const NumberBatch& numbers,
-                                          bool (*append)(const NumberBatch&, std::vector<Value>&)) {
-  std::vector<Value> values;
+                                          bool (*append)(const NumberBatch&, CountedVector<Value>&)) {
+  CountedVector<Value> values;
   const bool appended = append(numbers, values);
   EXPECT_TRUE(appended || values.empty());
-  return appended ? std::optional(values) : std::nullopt;
+  return appended ? std::optional(std::vector<Value>(values.begin(), values.end())) : std::nullopt;
 }
 
 void expect_same_at_once(const NumberBatch& numbers) {
@@ -108,7 +108,7 @@ TEST(NumberBatch, OfOneKindIsTakenAtOnceWhereEachIsAllowed) {
 TEST(NumberBatch, OfSeveralKindsIsLeftToBeTakenOneByOne) {
   const std::vector<Number> mixed{std::int64_t{1}, std::uint64_t{1} << 63};
   const NumberBatch numbers{std::span(mixed)};
-  std::vector<double> positions;
+  CountedVector<double> positions;
   EXPECT_FALSE(append_positions(numbers, positions));
   EXPECT_FALSE(numbers.is_constant());
   EXPECT_EQ(numbers.size(), 2U);

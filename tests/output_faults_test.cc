@@ -48,11 +48,22 @@ Digests tables_of_run_json(const fs::path& folder) {
   return digests;
 }
 
-bool is_plain(const fs::path& folder) {
+// The folder in which an unfinished run keeps its finished heads.
+constexpr const char* kept_heads = ".attention-plasticity-heads";
+
+bool is_plain(const fs::path& folder, bool may_keep_heads = false) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (may_keep_heads && entry.path().filename() == kept_heads) continue;
     if (!fs::is_regular_file(entry.symlink_status()) || entry.path().filename().string().starts_with('.')) return false;
   }
   return true;
+}
+
+// Heads that cannot be kept are a warning, and the run goes on.
+std::vector<std::string> lines_without_warnings(const std::string& text) {
+  std::vector<std::string> lines = lines_of(text);
+  std::erase_if(lines, [](const std::string& line) { return line.starts_with("warning: "); });
+  return lines;
 }
 
 /// Two configurations of a run over one dump of 10 heads, whose tables all differ. The first has two tables that the
@@ -160,12 +171,13 @@ class OutputFaults : public ::testing::Test {
       if (calls_.size() < static_cast<std::size_t>(at)) break;
       if (outcome.code == 0) {
         EXPECT_EQ(after, wanted) << where;
-        // A temporary file that could not be removed is left to the next run.
-        EXPECT_TRUE(is_plain(out()) || calls_[static_cast<std::size_t>(at) - 1] == "unlink") << where;
-        EXPECT_EQ(outcome.err, "") << where;
+        // What could not be removed is left to the next run.
+        const std::set<std::string> removals{"unlink", "unlinkat", "rmdir", "remove"};
+        EXPECT_TRUE(is_plain(out()) || removals.contains(calls_[static_cast<std::size_t>(at) - 1])) << where;
+        EXPECT_TRUE(lines_without_warnings(outcome.err).empty()) << where;
       } else {
         EXPECT_EQ(outcome.code, 6) << where;
-        EXPECT_EQ(lines_of(outcome.err).size(), 1U) << where;
+        EXPECT_EQ(lines_without_warnings(outcome.err).size(), 1U) << where;
         EXPECT_NE(outcome.err.find(std::generic_category().message(error)), std::string::npos) << where;
         const bool in_place = outcome.err.find("the new results are in place") != std::string::npos;
         EXPECT_EQ(after, in_place ? wanted : before) << where;
@@ -205,11 +217,12 @@ TEST_F(OutputFaults, KillAtEveryCallLeavesOldOrNewResults) {
     const std::vector<std::string> targets{(out() / "run.json").string()};
     EXPECT_NO_THROW(lock_outputs(targets)) << "the lock has ended with its process";
     EXPECT_EQ(shown_run(), after) << place(at);
-    EXPECT_TRUE(is_plain(out())) << place(at);
+    EXPECT_TRUE(is_plain(out(), true)) << place(at);
     if (HasFailure()) return;
   }
   EXPECT_EQ(run_with_fault(1 - before, 0, 0, false).code, 0);
   EXPECT_EQ(shown_run(), 1 - before);
+  EXPECT_TRUE(is_plain(out()));
   EXPECT_EQ(seen.size(), 2U) << "both old and new results were seen";
 }
 

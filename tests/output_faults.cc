@@ -6,6 +6,8 @@
 //   AP_FAULT_AT      the call that fails
 //   AP_FAULT_ERRNO   the error number that it fails with; 0: the process is killed just before the call
 //   AP_FAULT_LASTS   1: later calls fail too, but those that remove, close or unlock
+//   AP_REFUSED       a name: all calls of this name fail, as on file systems that do not have them
+//   AP_REFUSED_ERRNO the error number that they fail with
 //   AP_HOLD_AT       calls before which the process waits, such as 1,7: before the i-th of them it creates
 //                    `<AP_HOLD_NAME>.i.held` and goes on when `<AP_HOLD_NAME>.i.go` exists
 //   AP_PID           what getpid() says
@@ -41,6 +43,8 @@ struct Settings {
   std::string folder = variable("AP_FAULT_FOLDER");
   std::string log = variable("AP_FAULT_LOG");
   std::string hold_name = variable("AP_HOLD_NAME");
+  std::string refused = variable("AP_REFUSED");
+  int refused_error = std::atoi(variable("AP_REFUSED_ERRNO").c_str());
   int at = std::atoi(variable("AP_FAULT_AT").c_str());
   int error = std::atoi(variable("AP_FAULT_ERRNO").c_str());
   bool lasts = variable("AP_FAULT_LASTS") == "1";
@@ -92,7 +96,7 @@ void note(const std::string& file, const std::string& text) {
 void hold(std::size_t which) {
   const std::string name = settings().hold_name + "." + std::to_string(which + 1);
   note(name + ".held", "");
-  while (::access((name + ".go").c_str(), F_OK) != 0) ::usleep(500);
+  while (::access((name + ".go").c_str(), F_OK) != 0) ::usleep(2000);
 }
 
 // Counts a call. True: it is to fail, and errno is set.
@@ -101,6 +105,11 @@ bool fails(const char* name, bool ends_something = false) {
   if (!settings().log.empty()) note(settings().log, std::string(name) + "\n");
   for (std::size_t i = 0; i < settings().holds.size(); ++i) {
     if (settings().holds[i] == number) hold(i);
+  }
+  const bool is_killed_here = number == settings().at && settings().error == 0;
+  if (settings().refused == name && !is_killed_here) {
+    errno = settings().refused_error;
+    return true;
   }
   const bool later = settings().lasts && number > settings().at && !ends_something;
   if (settings().at == 0 || (number != settings().at && !later)) return false;

@@ -72,7 +72,9 @@ std::size_t measure_common_groups(std::span<HeadOutcome> outcomes, std::span<con
   const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}, [](const std::string&) {}, {}};
   const std::string digest = examples_digest(examples);
   std::size_t measured = 0;
-  HeadPass pass(tasks, {context.prepared, context.config, silent, nullptr, examples},
+  std::uint64_t held = 0;
+  for (const HeadOutcome& outcome : outcomes) held += memory_of(outcome);
+  HeadPass pass(tasks, {context.prepared, context.config, silent, nullptr, examples, held},
                 [&](std::size_t task, HeadOutcome outcome) {
                   HeadOutcome& head = outcomes[again[task]];
                   if (!outcome.measured || !read_the_same(outcome.queries, head.queries) ||

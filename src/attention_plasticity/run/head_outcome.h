@@ -45,4 +45,7 @@ struct HeadOutcome {
   std::optional<CommonGroups> common_groups;  ///< measured where the head's own examples are others
 };
 
+/// The memory that an outcome holds, in bytes.
+std::uint64_t memory_of(const HeadOutcome& outcome);
+
 }  // namespace attention_plasticity

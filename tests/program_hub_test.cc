@@ -92,6 +92,30 @@ class ProgramHub : public ProgramTest {
   LoopbackHub hub_;
 };
 
+TEST_F(ProgramHub, ShardsFetchTheirOwnFilesAndMergeToOneRun) {
+  std::size_t files = 0;
+  for (const std::string number : {"1", "2"}) {
+    const fs::path own_cache = here_ / ("cache-" + number);
+    const Outcome shard =
+        run({"analyze", "--dataset_name", "org/dump", "--shard", number + "/2", "-o", number, "--quiet"},
+            here({"HF_HUB_CACHE=" + own_cache.string()}));
+    ASSERT_EQ(shard.code, 0) << shard.err;
+    const fs::path heads = own_cache / "datasets--org--dump/snapshots" / hub_.commit("org/dump", "main");
+    for (const std::string& name : names_in(heads)) files += fs::exists(heads / name / "data.parquet") ? 1 : 0;
+  }
+  EXPECT_EQ(files, 12U) << "no file is fetched twice";
+  const Outcome merged = run({"merge", "out", "2", "1", "--quiet"});
+  ASSERT_EQ(merged.code, 0) << merged.err;
+  ASSERT_EQ(analyze({"--output_dir", "disk", "--quiet"}).code, 0);
+  for (const std::string& name : names_in(here_ / "disk")) {
+    if (!name.ends_with(".csv")) continue;
+    EXPECT_EQ(read_bytes(here_ / "out" / name), read_bytes(here_ / "disk" / name)) << name;
+  }
+  const auto json = nlohmann::json::parse(read_bytes(here_ / "out" / "run.json"));
+  EXPECT_EQ(json["input"]["files"].size(), 12U);
+  for (const auto& file : json["input"]["files"]) EXPECT_TRUE(file["etag"].is_string()) << file;
+}
+
 TEST_F(ProgramHub, GivesTheSameTablesAsFromDisk) {
   const Outcome hub = from_hub();
   ASSERT_EQ(hub.code, 0) << hub.err;

@@ -163,7 +163,7 @@ TEST_F(ProgramSignal, WhenNobodyReadsItsProgressFinishedHeadsAreKept) {
   EXPECT_EQ(outcome.code, 141) << outcome.err;
   EXPECT_EQ(lines_of(outcome.out).size(), 1U);
   EXPECT_EQ(outcome.err, "");
-  EXPECT_EQ(names_in(here_ / "out").size(), table_count + 1);
+  EXPECT_EQ(names_in(here_ / "out").size(), table_count + 2);
   EXPECT_TRUE(fs::exists(table("run.partial.json")));
 }
 

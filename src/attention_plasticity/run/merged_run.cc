@@ -43,7 +43,19 @@ MergedRun::MergedRun(const std::vector<fs::path>& shards, MergeOptions options) 
   check_same_run();
   prepared_ = recorded_run(shards_.front().manifest, shard_json(shards_.front()));
   check_heads();
+  gather_files();
   resolve();
+}
+
+// Of a dump on the Hub, a shard has only its own files on disk.
+void MergedRun::gather_files() {
+  std::map<fs::path, RecordedFile> files;
+  for (const ShardRecord& shard : shards_) {
+    const PreparedRun run = recorded_run(shard.manifest, shard_json(shard));
+    for (const RecordedFile& file : recorded_files(run)) files.emplace(file.file, file);
+  }
+  prepared_.known_files.emplace();
+  for (const auto& [path, file] : files) prepared_.known_files->push_back(file);
 }
 
 void MergedRun::check_shards() const {

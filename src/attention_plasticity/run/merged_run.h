@@ -41,6 +41,7 @@ class MergedRun {
   void check_shards() const;
   void check_same_run() const;
   void check_heads() const;
+  void gather_files();
   void resolve();
   void find_dump();
   bool is_dump_there() const;

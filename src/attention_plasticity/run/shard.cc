@@ -9,12 +9,12 @@
 #include <set>
 #include <utility>
 
-#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
+#include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/run/outcome_bytes.h"
 #include "attention_plasticity/run/run_manifest.h"
 
@@ -214,8 +214,10 @@ std::vector<std::string> write_shard(const ShardRecord& record, const RunConfig&
       {"outcomes", {{"file", heads_file.filename().string()}, {"bytes", bytes.size()}, {"sha256", sha256(bytes)}}},
       {"resources", resources_json(record.resources)},
       {"manifest", Json::parse(record.manifest)}};
-  write_file_atomically(heads_file, bytes);
-  write_file_atomically(file, json_text(json, 1) + "\n");
+  OutputFiles output(file);
+  output.stage(heads_file, bytes);
+  output.stage(file, json_text(json, 1) + "\n");
+  output.commit();
   return {heads_file.string(), file.string()};
 }
 

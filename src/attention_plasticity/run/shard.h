@@ -49,7 +49,8 @@ void check_earlier_shard(const PreparedRun& prepared, const RunConfig& config, c
 /// Whether the folder holds this shard of this run already, without failed heads.
 bool is_shard_complete(const PreparedRun& prepared, const RunConfig& config, const Shard& shard);
 
-/// Writes shard.heads, then shard.json, which names it with its SHA-256; returns both paths. Throws Error(output).
+/// Writes shard.heads and shard.json, which names it with its SHA-256, both or none; returns both paths. The caller
+/// holds the lock of the folder (lock_outputs). Throws Error(output).
 std::vector<std::string> write_shard(const ShardRecord& record, const RunConfig& config);
 
 /// Reads what write_shard wrote. Throws Error(input) when there is no shard in the folder or it is damaged.

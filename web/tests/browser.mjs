@@ -60,10 +60,10 @@ export async function finish() {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** A picture of a chart, taken when all charts are drawn. */
+/** What a chart has drawn, when all charts are drawn. A screenshot would also hold what lies over the chart. */
 export async function picture(page, chart) {
   await page.waitForSelector("html:not([data-drawing])");
-  return page.locator(`#chart-${chart}`).screenshot();
+  return page.locator(`#chart-${chart} canvas`).evaluateAll((layers) => layers.map((layer) => layer.toDataURL()).join());
 }
 
 /** The number of colours in a chart: a blank chart has one or none. */

@@ -2,6 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "attention_plasticity/dump/head_file_writer.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -50,6 +55,61 @@ TEST_F(ProgramMemoryTest, GrowsWithTheWorkersUpToTheLimit) {
   const double limited = peak_bytes({"--max_workers", "4", "--memory_limit", "90MB"});
   EXPECT_LT(limited, 0.8 * together);
   EXPECT_LT(limited, 90e6 + peak_bytes_of_program());
+}
+
+constexpr double mib = 1 << 20;
+constexpr double beside = 128 * mib;  // the most that the program takes beside `memory_limit`
+
+TEST_F(ProgramMemoryTest, StaysWithinTheLimitForAnyNumberOfWorkers) {
+  for (const std::string workers : {"1", "2", "8"}) {
+    for (const double limit : {60.0, 120.0, 300.0}) {
+      const double peak =
+          peak_bytes({"--max_workers", workers, "--memory_limit", std::to_string(static_cast<int>(limit)) + "MiB"});
+      EXPECT_LT(peak, limit * mib + beside) << workers << " workers, " << limit << " MiB";
+    }
+  }
+}
+
+// Cells grow as the square of the number of buckets. 3,000 buckets of 2 rows take 144 MB for their cells alone.
+class ProgramBucketsTest : public ProgramTest {
+ protected:
+  void SetUp() override {
+    for (const Side side : {Side::query, Side::key}) {
+      HeadRows rows;
+      rows.width = 4;
+      for (std::int64_t bucket = 0; bucket < 3000; ++bucket) {
+        for (std::uint64_t i = 0; i < 2; ++i) {
+          rows.bucket.push_back(bucket);
+          rows.example.push_back(static_cast<std::uint64_t>(bucket) % 20);
+          rows.position.push_back(static_cast<double>(2 * bucket) + static_cast<double>(i));
+          for (int c = 0; c < 4; ++c)
+            rows.vectors.push_back(static_cast<float>((bucket * 31 + c * 17 + 7 * static_cast<int>(i)) % 101));
+        }
+      }
+      const std::filesystem::path folder = here_ / "buckets" / (side == Side::query ? "l00h00q" : "l00h00k");
+      std::filesystem::create_directories(folder);
+      write_head_file(folder / "data.parquet", rows);
+    }
+  }
+};
+
+TEST_F(ProgramBucketsTest, CellsThatDoNotFitAreAnErrorWithTheirNumber) {
+  const Outcome outcome = run(analyze_words(here_ / "buckets", {"--memory_limit", "50MiB", "--output_dir", "out"}));
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.err.find("and --memory_limit is 50.0 MiB: 3000 buckets of queries and 3000 buckets of keys make "
+                             "4498500 cells; raise --memory_limit"),
+            std::string::npos)
+      << outcome.err;
+  const auto json = nlohmann::json::parse(read_bytes(here_ / "out" / "run.failed.json"));
+  EXPECT_LT(json["resources"]["peak_rss_bytes"].get<double>(), 50 * mib + beside);
+}
+
+TEST_F(ProgramBucketsTest, CellsThatFitAreWrittenWithinTheLimit) {
+  const Outcome outcome = run(analyze_words(here_ / "buckets", {"--memory_limit", "300MiB", "--output_dir", "out",
+                                                                "--quiet", "--num_pairs_per_bucket", "1"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(read_bytes(here_ / "out" / "run.json"));
+  EXPECT_LT(json["resources"]["peak_rss_bytes"].get<double>(), 200 * mib) << "the cells, and no text of the table";
 }
 
 }  // namespace

@@ -105,12 +105,24 @@ TEST_F(ProgramOutput, FilesDoNotDependOnTheNumberOfWorkers) {
   }
 }
 
-TEST_F(ProgramOutput, MemoryLimitOfOneByteChangesNothingButTheNote) {
+TEST_F(ProgramOutput, MemoryLimitThatFitsChangesNothing) {
   ASSERT_EQ(analyze({"--quiet", "--output_dir", "free"}).code, 0);
-  const Outcome outcome = analyze({"--memory_limit", "1", "--output_dir", "tight"});
-  EXPECT_EQ(outcome.code, 0);
-  EXPECT_NE(outcome.err.find("8 heads need more memory than the limit of 1 bytes and run alone"), std::string::npos);
-  EXPECT_EQ(read_bytes(here_ / "tight" / "head_metrics.csv"), read_bytes(here_ / "free" / "head_metrics.csv"));
+  ASSERT_EQ(analyze({"--quiet", "--memory_limit", "20MiB", "--output_dir", "limited"}).code, 0);
+  for (const std::string& name : results()) {
+    if (name == "run.json") continue;
+    EXPECT_EQ(read_bytes(here_ / "limited" / name), read_bytes(here_ / "free" / name)) << name;
+  }
+}
+
+TEST_F(ProgramOutput, MemoryLimitThatNoHeadFitsIntoIsSaidWithNumbers) {
+  const Outcome outcome = analyze({"--memory_limit", "10KiB", "--output_dir", "tight"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.err.find("8 heads need more memory than the limit of 10240 bytes and run alone"), std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find("of memory, and --memory_limit is 10.0 KiB; raise --memory_limit, or lower "
+                             "--max_tokens_per_head"),
+            std::string::npos)
+      << outcome.err;
 }
 
 TEST_F(ProgramOutput, RunJsonHoldsFailedHeadsAndConfig) {

@@ -28,8 +28,8 @@ ExampleGroups::ExampleGroups(std::span<const std::uint64_t> examples) : examples
   count_ = groups < fewest_groups ? 0 : groups;
 }
 
-std::vector<std::size_t> ExampleGroups::of(std::span<const std::uint64_t> ids) const {
-  std::vector<std::size_t> groups;
+CountedVector<std::size_t> ExampleGroups::of(std::span<const std::uint64_t> ids) const {
+  CountedVector<std::size_t> groups;
   if (count_ == 0) return groups;
   groups.reserve(ids.size());
   for (const std::uint64_t id : ids) {

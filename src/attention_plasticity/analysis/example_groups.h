@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "attention_plasticity/base/counted_containers.h"
+
 namespace attention_plasticity {
 
 /// The distinct ids of both lists, ascending.
@@ -21,7 +23,7 @@ class ExampleGroups {
 
   std::size_t count() const { return count_; }
   /// The group of each id; every id must be one of the examples. Empty when there are no groups.
-  std::vector<std::size_t> of(std::span<const std::uint64_t> ids) const;
+  CountedVector<std::size_t> of(std::span<const std::uint64_t> ids) const;
 
  private:
   std::vector<std::uint64_t> examples_;

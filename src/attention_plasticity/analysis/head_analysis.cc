@@ -26,7 +26,7 @@ namespace {
 
 // Sign of the mean over buckets of the mean key of each bucket; 0 counts as +1.
 std::vector<double> orientation(const RowsView& keys) {
-  std::map<std::int64_t, std::pair<double, std::vector<double>>> buckets;  // count, sum
+  CountedMap<std::int64_t, std::pair<double, CountedVector<double>>> buckets;  // count, sum
   for (std::size_t i = 0; i < keys.size(); ++i) {
     auto& [count, sum] = buckets[keys.bucket[i]];
     count += 1;

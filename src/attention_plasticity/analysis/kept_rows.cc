@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/random/numpy_generator.h"
 
@@ -73,6 +74,8 @@ void KeptRows::subsample(const AnalysisOptions& options, std::uint64_t first_own
     view_.example = owned_.example;
   }
   if (!options.max_tokens_per_head || view_.size() <= *options.max_tokens_per_head) return;
+  // The rows that are kept, and as many numbers as there are rows to draw them from.
+  const MemoryCharge memory(sizeof(std::size_t) * (view_.size() + *options.max_tokens_per_head));
   const auto kept = NumpyGenerator(options.seed).choice_without_replacement(view_.size(), *options.max_tokens_per_head);
   HeadRows picked = pick(view_, kept);
   owned_ = std::move(picked);

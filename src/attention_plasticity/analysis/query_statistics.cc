@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "attention_plasticity/base/counted_containers.h"
 #include "attention_plasticity/random/numpy_generator.h"
 #include "attention_plasticity/stats/kolmogorov.h"
 #include "attention_plasticity/stats/kolmogorov_bins.h"
@@ -31,9 +32,9 @@ double mean_magnitude(std::span<const double> values) {
 }
 
 // log2(t + 1) of each position. Most positions are small whole numbers that occur many times, so their values are kept.
-std::vector<double> log_positions(std::span<const double> position) {
+CountedVector<double> log_positions(std::span<const double> position) {
   std::vector<double> known(4096, -1.0);
-  std::vector<double> result(position.size());
+  CountedVector<double> result(position.size());
   for (std::size_t i = 0; i < position.size(); ++i) {
     const double t = position[i];
     const auto whole = t < static_cast<double>(known.size()) ? static_cast<std::size_t>(t) : known.size();
@@ -69,13 +70,13 @@ double ks_p(KolmogorovBins& bins, std::span<const std::uint16_t> codes, double c
 }  // namespace
 
 ScalarPredictability scalar_predictability(std::span<const double> position, std::span<const double> s) {
-  std::vector<double> y = log_positions(position);
+  CountedVector<double> y = log_positions(position);
   centre(y);
   ScalarPredictability result;
   result.mae_baseline = mean_magnitude(y);
   result.mae_projection = result.mae_baseline;
   if (!s.empty()) {
-    std::vector<double> x(s.begin(), s.end());
+    CountedVector<double> x(s.begin(), s.end());
     centre(x);
     const auto product_sum = [&](std::span<const double> a, std::span<const double> b) {
       return sum_terms(a.size(), [&](std::size_t i) { return a[i] * b[i]; });
@@ -93,7 +94,7 @@ ScalarPredictability scalar_predictability(std::span<const double> position, std
 }
 
 Normality residual_normality(std::span<const double> position, std::span<const double> first_component, double slope) {
-  std::vector<double> residual(first_component.begin(), first_component.end());
+  CountedVector<double> residual(first_component.begin(), first_component.end());
   for (std::size_t i = 0; i < residual.size(); ++i) residual[i] -= slope * position[i];
   if (residual.size() < 3) return {};
   centre(residual);
@@ -101,7 +102,7 @@ Normality residual_normality(std::span<const double> position, std::span<const d
   if (sums.squares() <= 0) return {};
   Normality result = normality(sums);
   const double codes_per_unit = 4096.0 / deviation(sums);
-  std::vector<std::uint16_t> codes(residual.size());
+  CountedVector<std::uint16_t> codes(residual.size());
   std::ranges::transform(residual, codes.begin(), [&](double value) { return code_of(value, codes_per_unit); });
   KolmogorovBins bins;
   result.ks_p = ks_p(bins, codes, codes_per_unit, sums, [&](std::size_t row) { return residual[row] - sums.mean(); });

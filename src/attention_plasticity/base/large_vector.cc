@@ -4,10 +4,14 @@
 #include <sys/mman.h>
 #endif
 
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
+
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <mutex>
-#include <numeric>
 
 #include "attention_plasticity/memory.h"
 
@@ -38,12 +42,13 @@ void* map_block(std::size_t bytes) {
 class KeptBlocks {
  public:
   void* take(std::size_t bytes) {
-    {
+    if (bytes_ > 0) {
       const std::scoped_lock lock(mutex_);
       const auto fitting = std::ranges::find(blocks_, bytes, &Block::bytes);
       if (fitting != blocks_.end()) {
         void* const memory = fitting->memory;
         blocks_.erase(fitting);
+        bytes_ -= bytes;
         return memory;
       }
     }
@@ -55,6 +60,7 @@ class KeptBlocks {
     try {
       const std::scoped_lock lock(mutex_);
       blocks_.push_back({memory, bytes});
+      bytes_ += bytes;
     } catch (const std::bad_alloc&) {
       ::operator delete(memory, huge_page);
     }
@@ -64,13 +70,10 @@ class KeptBlocks {
     const std::scoped_lock lock(mutex_);
     for (const Block& block : blocks_) ::operator delete(block.memory, huge_page);
     blocks_.clear();
+    bytes_ = 0;
   }
 
-  std::size_t bytes() {
-    const std::scoped_lock lock(mutex_);
-    return std::accumulate(blocks_.begin(), blocks_.end(), std::size_t{0},
-                           [](std::size_t sum, const Block& block) { return sum + block.bytes; });
-  }
+  std::size_t bytes() const { return bytes_; }
 
  private:
   struct Block {
@@ -79,6 +82,7 @@ class KeptBlocks {
   };
   std::mutex mutex_;
   std::vector<Block> blocks_;
+  std::atomic<std::size_t> bytes_ = 0;  // of `blocks_`; changed with the mutex held
 };
 
 KeptBlocks& kept() {
@@ -88,6 +92,8 @@ KeptBlocks& kept() {
 }
 
 }  // namespace
+
+std::size_t block_bytes(std::size_t bytes) { return bytes < large_block_bytes ? bytes : rounded(bytes); }
 
 void* take_block(std::size_t bytes) {
   return bytes < large_block_bytes ? ::operator new(bytes, small_alignment) : kept().take(rounded(bytes));
@@ -99,6 +105,12 @@ void give_back_block(void* block, std::size_t bytes) noexcept {
   } else {
     kept().keep(block, rounded(bytes));
   }
+}
+
+void return_freed_memory() noexcept {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 void release_kept_memory() noexcept { kept().free_all(); }

@@ -2,7 +2,8 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
+
+#include "attention_plasticity/base/counted_containers.h"
 
 namespace attention_plasticity {
 
@@ -23,7 +24,7 @@ class Matrix {
  private:
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;
-  std::vector<double> values_;
+  CountedVector<double> values_;
 };
 
 }  // namespace attention_plasticity

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,9 @@ int main(int argc, char** argv) {
     code = ap::dispatch({argv + 1, argv + argc});
   } catch (const ap::Error& error) {
     code = ap::report(error.file(), error.what(), ap::exit_code(error.kind()));
+  } catch (const std::bad_alloc&) {
+    code = ap::report("", "there is not enough memory; pass fewer --max_workers, or a --memory_limit",
+                      ap::exit_code(ap::ErrorKind::input));
   } catch (const std::exception& error) {
     if (std::ferror(stdout) == 0) code = ap::report("", error.what(), ap::exit_code(ap::ErrorKind::input));
   }

@@ -36,7 +36,7 @@ bool any_negative(std::span<const std::int64_t> numbers) {
 }
 
 template <class Count>
-bool append_counts(const NumberBatch& numbers, std::vector<Count>& counts) {
+bool append_counts(const NumberBatch& numbers, CountedVector<Count>& counts) {
   const auto integers = numbers.integers();
   if (!integers || any_negative(*integers)) return false;
   counts.insert(counts.end(), integers->begin(), integers->end());
@@ -82,15 +82,15 @@ bool NumberBatch::is_constant() const {
   return false;
 }
 
-bool append_buckets(const NumberBatch& numbers, std::vector<std::int64_t>& buckets) {
+bool append_buckets(const NumberBatch& numbers, CountedVector<std::int64_t>& buckets) {
   return append_counts(numbers, buckets);
 }
 
-bool append_examples(const NumberBatch& numbers, std::vector<std::uint64_t>& examples) {
+bool append_examples(const NumberBatch& numbers, CountedVector<std::uint64_t>& examples) {
   return append_counts(numbers, examples);
 }
 
-bool append_positions(const NumberBatch& numbers, std::vector<double>& positions) {
+bool append_positions(const NumberBatch& numbers, CountedVector<double>& positions) {
   if (append_counts(numbers, positions)) return true;
   const auto reals = numbers.reals();
   const auto is_allowed = [](double real) { return real >= 0 && real <= std::numeric_limits<double>::max(); };

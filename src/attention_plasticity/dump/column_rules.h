@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "attention_plasticity/base/counted_containers.h"
+
 namespace attention_plasticity {
 
 /// A number of a flat column, widened without loss: null, an integer below 2^63, a larger integer, or a real.
@@ -58,9 +60,9 @@ double to_position(const Number& number);
 
 /// Each appends the numbers by the rule above and returns true. When they are of several kinds, or one may break the
 /// rule, it appends nothing and returns false.
-bool append_buckets(const NumberBatch& numbers, std::vector<std::int64_t>& buckets);
-bool append_examples(const NumberBatch& numbers, std::vector<std::uint64_t>& examples);
-bool append_positions(const NumberBatch& numbers, std::vector<double>& positions);
+bool append_buckets(const NumberBatch& numbers, CountedVector<std::int64_t>& buckets);
+bool append_examples(const NumberBatch& numbers, CountedVector<std::uint64_t>& examples);
+bool append_positions(const NumberBatch& numbers, CountedVector<double>& positions);
 
 /// The window in whole tokens, rounded down; none means full attention. Every number is allowed: null, NaN, infinity
 /// and numbers below 1 mean full attention.

@@ -50,9 +50,9 @@ bool has_page_checksums(const std::filesystem::path& file);
 /// The rows of a head file, in file order, without their vectors. The columns are those of HeadRows.
 struct HeadTokens {
   std::size_t width = 0;  ///< as in HeadFooter
-  std::vector<std::int64_t> bucket;
-  std::vector<std::uint64_t> example;
-  std::vector<double> position;
+  CountedVector<std::int64_t> bucket;
+  CountedVector<std::uint64_t> example;
+  CountedVector<double> position;
   std::optional<double> window;
 };
 

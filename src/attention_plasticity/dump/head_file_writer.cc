@@ -58,7 +58,7 @@ std::shared_ptr<arrow::Array> integers(const Values& values) {
   return narrow ? build<arrow::Int32Builder>(values) : build<arrow::Int64Builder>(values);
 }
 
-std::shared_ptr<arrow::Array> positions(const std::vector<double>& values) {
+std::shared_ptr<arrow::Array> positions(const CountedVector<double>& values) {
   const bool whole = std::ranges::all_of(
       values, [](double value) { return value == std::floor(value) && value <= largest_exact_integer; });
   return whole ? integers(values) : build<arrow::DoubleBuilder>(values);

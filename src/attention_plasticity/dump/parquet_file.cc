@@ -21,6 +21,7 @@
 #include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/dump/chunk_layout.h"
 #include "attention_plasticity/dump/column_decoder.h"
+#include "attention_plasticity/dump/counted_pool.h"
 #include "attention_plasticity/dump/file_bytes.h"
 #include "attention_plasticity/dump/file_kind.h"
 #include "attention_plasticity/dump/footer_limits.h"
@@ -82,6 +83,7 @@ struct ParquetFile::Impl {
   std::uint64_t footer_begin = 0;
   std::vector<std::uint8_t> end_of_file;  ///< the footer and what follows it
   MemoryCharge footer_memory;
+  std::unique_ptr<arrow::MemoryPool> counted = counted_pool();
   parquet::ReaderProperties properties;
   std::shared_ptr<parquet::FileMetaData> footer;
   ChunkLayout layout;
@@ -93,7 +95,10 @@ struct ParquetFile::Impl {
   std::optional<int> group_in_memory;
 
   Impl(const std::filesystem::path& name, std::size_t max_vector_width)
-      : file(name), path(name.string()), max_width(max_vector_width), properties(arrow::default_memory_pool()) {
+      : file(name),
+        path(name.string()),
+        max_width(max_vector_width),
+        properties(counted ? counted.get() : arrow::default_memory_pool()) {
     require_parquet(file);
     guarded(path, "the footer", [this] {
       read_footer();
@@ -113,6 +118,10 @@ struct ParquetFile::Impl {
     properties.set_thrift_container_size_limit(static_cast<std::int32_t>(max_list_elements));
     auto parsed = static_cast<std::uint32_t>(length);
     footer = parquet::FileMetaData::Make(bytes_of_footer.data(), &parsed, properties);
+    // The footer of a file with encrypted columns is followed by a signature.
+    if (parsed != length && !footer->is_encryption_algorithm_set()) {
+      throw std::runtime_error(fmt::format("it ends after {} of its {} bytes", parsed, length));
+    }
   }
 
   std::uint64_t footer_length() const {
@@ -248,6 +257,7 @@ std::uint64_t ParquetFile::entries(const Column& column) const {
 }
 
 void ParquetFile::prepare(const std::vector<Column>& columns, bool digest) {
+  impl_->leaves_to_read.reserve(columns.size());
   for (const Column& column : columns) {
     guarded(impl_->path, fmt::format("column '{}'", column.name), [&] { impl_->check(column); });
     impl_->leaves_to_read.push_back(column.leaf);

@@ -2,12 +2,12 @@
 
 #include <cmath>
 #include <limits>
-#include <map>
 #include <span>
 #include <utility>
 #include <variant>
 
 #include "attention_plasticity/base/matrix.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/widen.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
 #include "attention_plasticity/plasticity/key_buckets.h"
@@ -40,10 +40,12 @@ class CellMean {
   double total_ = 0;
 };
 
-std::map<std::int64_t, std::vector<std::size_t>> rows_by_bucket(std::span<const std::int64_t> bucket) {
-  std::map<std::int64_t, std::vector<std::size_t>> rows;
+using QueryBuckets = CountedMap<std::int64_t, CountedVector<std::size_t>>;
+
+QueryBuckets rows_by_bucket(std::span<const std::int64_t> bucket) {
+  QueryBuckets rows;
   // Consecutive rows are mostly of one bucket, which is then not looked up again.
-  std::vector<std::size_t>* of_last = nullptr;
+  CountedVector<std::size_t>* of_last = nullptr;
   for (std::size_t i = 0; i < bucket.size(); ++i) {
     if (i == 0 || bucket[i] != bucket[i - 1]) of_last = &rows[bucket[i]];
     of_last->push_back(i);
@@ -79,8 +81,10 @@ class Measurement {
         without_(groups.count, CellMean(settings.weighting)) {}
 
   MeasuredPlasticity run() {
-    for (const auto& [bucket, rows] : rows_by_bucket(queries_.bucket)) {
-      if (bucket > 0 && rows.size() >= fewest_queries(settings_.method)) add_query_bucket(bucket, rows);
+    const QueryBuckets by_bucket = rows_by_bucket(queries_.bucket);
+    reserve_cells(by_bucket);
+    for (const auto& [bucket, rows] : by_bucket) {
+      if (has_cells(bucket, rows)) add_query_bucket(bucket, rows);
     }
     head_.overall = overall_.value();
     for (const CellMean& mean : without_) head_.without_group.push_back(mean.value());
@@ -88,13 +92,47 @@ class Measurement {
   }
 
  private:
+  bool has_cells(std::int64_t query_bucket, std::span<const std::size_t> rows) const {
+    return query_bucket > 0 && rows.size() >= fewest_queries(settings_.method);
+  }
+
+  // All memory that grows as the square of the number of buckets is taken before the work begins.
+  void reserve_cells(const QueryBuckets& by_bucket) {
+    std::size_t cells = 0;
+    std::size_t times = 0;
+    std::size_t earlier = 0;  // key buckets before the query bucket
+    auto key_bucket = key_buckets_.begin();
+    for (const auto& [bucket, rows] : by_bucket) {
+      for (; key_bucket != key_buckets_.end() && key_bucket->first < bucket; ++key_bucket) ++earlier;
+      if (!has_cells(bucket, rows)) continue;
+      ++times;
+      cells += queries_.window ? visible(bucket, positions(rows).mean()).size() : earlier;
+    }
+    try {
+      head_.memory.set(cells * sizeof(Cell) + times * (sizeof(PooledTime) + sizeof(TimePoint)));
+    } catch (const OverMemoryLimit& over) {
+      throw OverMemoryLimit(over.needed(), over.limit(), counted_text(by_bucket.size(), "bucket") + " of queries and " +
+                                                             counted_text(key_buckets_.size(), "bucket") +
+                                                             " of keys make " + counted_text(cells, "cell"));
+    }
+    head_.cells.reserve(cells);
+    head_.times.reserve(times);
+  }
+
+  GroupedPositions positions(std::span<const std::size_t> rows) const {
+    return {queries_.position, split_rows(rows, groups_.of_query, groups_.count)};
+  }
+
+  std::vector<std::int64_t> visible(std::int64_t query_bucket, double mean_position) const {
+    return visible_key_buckets(key_buckets_, query_bucket, mean_position, queries_.window, settings_.window_unit);
+  }
+
   void add_query_bucket(std::int64_t query_bucket, std::span<const std::size_t> rows) {
     const QueryModel model(settings_.method, frame_, lines_, split_rows(rows, groups_.of_query, groups_.count),
                            queries_.position, captured_);
     const double position = model.positions().mean();
     Mean at_time;
-    for (const std::int64_t key_bucket :
-         visible_key_buckets(key_buckets_, query_bucket, position, queries_.window, settings_.window_unit)) {
+    for (const std::int64_t key_bucket : visible(query_bucket, position)) {
       const Mean cell = measure_cell(model, draw_pairs(key_bucket));
       head_.cells.push_back({query_bucket, key_bucket, cell.value(), cell.count});
       overall_.add(cell, rows.size());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attention_plasticity/analysis_options.h"
+#include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/head_result.h"
 #include "attention_plasticity/plasticity/jackknife_groups.h"
 #include "attention_plasticity/plasticity/position_frame.h"
@@ -26,6 +27,7 @@ struct PooledTime {
 struct MeasuredPlasticity : PooledPlasticity {
   std::vector<PooledTime> times;      ///< by query bucket
   std::vector<double> without_group;  ///< `overall` without each jackknife group; NaN where nothing is left
+  MemoryCharge memory;                ///< of the cells and times
 };
 
 /// How pooled plasticity is measured.
@@ -45,6 +47,9 @@ struct PooledSettings {
 /// the one `generator`. Query bucket 0 and buckets with too few queries for the method have no cells. `frame` is the
 /// space of the models, and `lines` are the lines of all queries on position in that space. Without group g, the models
 /// come from the other queries and the means run over the pairs of other examples.
+///
+/// There are up to (buckets of queries) × (buckets of keys) / 2 cells. Throws OverMemoryLimit, with their number, before
+/// the first is measured when they are more than the thread's account allows.
 MeasuredPlasticity measure_plasticity(const RowsView& queries, const RowsView& keys, const PositionFrame& frame,
                                       const LineFit& lines, const PooledSettings& settings,
                                       const JackknifeGroups& groups, NumpyGenerator generator);

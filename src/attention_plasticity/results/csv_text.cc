@@ -4,10 +4,18 @@
 #include <charconv>
 #include <cmath>
 #include <type_traits>
+#include <utility>
 
 namespace attention_plasticity {
 
-CsvText::CsvText(std::span<const std::string_view> columns) {
+namespace {
+
+constexpr std::size_t piece_bytes = std::size_t{1} << 18;
+
+}  // namespace
+
+CsvText::CsvText(std::span<const std::string_view> columns, std::function<void(std::string_view)> sink)
+    : sink_(std::move(sink)) {
   for (const std::string_view column : columns) {
     if (!text_.empty()) text_ += ',';
     text_ += column;
@@ -48,6 +56,12 @@ void CsvText::add(const CsvValue& value) {
 void CsvText::end_row() {
   text_ += '\n';
   at_start_ = true;
+  if (sink_ && text_.size() >= piece_bytes) finish();
+}
+
+void CsvText::finish() {
+  sink_(text_);
+  text_.clear();
 }
 
 }  // namespace attention_plasticity

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -18,22 +19,48 @@ namespace {
 // The text of one value in a table.
 std::string written(const CsvValue& value) {
   const std::vector<std::string_view> columns{"x"};
-  CsvText table(columns);
+  std::string text;
+  CsvText table(columns, [&](std::string_view piece) { text += piece; });
   table.add(value);
   table.end_row();
-  const std::string text = std::move(table).text();
+  table.finish();
   return text.substr(2, text.size() - 3);
 }
 
 TEST(CsvText, SeparatesFieldsAndRows) {
   const std::vector<std::string_view> columns{"a", "b"};
-  CsvText table(columns);
+  std::string text;
+  CsvText table(columns, [&](std::string_view piece) { text += piece; });
   for (const double value : {0.5, std::numeric_limits<double>::quiet_NaN()}) {
     table.add(value);
     table.add(std::int64_t{-3});
     table.end_row();
   }
-  EXPECT_EQ(std::move(table).text(), "a,b\n0.5,-3\n,-3\n");
+  table.finish();
+  EXPECT_EQ(text, "a,b\n0.5,-3\n,-3\n");
+}
+
+TEST(CsvText, IsGivenInPiecesOfWholeRows) {
+  const std::vector<std::string_view> columns{"x"};
+  std::string text;
+  std::string expected = "x\n";
+  std::size_t pieces = 0;
+  std::size_t longest = 0;
+  CsvText table(columns, [&](std::string_view piece) {
+    EXPECT_TRUE(piece.ends_with('\n'));
+    ++pieces;
+    longest = std::max(longest, piece.size());
+    text += piece;
+  });
+  for (std::uint64_t row = 0; row < 200'000; ++row) {
+    table.add(row);
+    table.end_row();
+    expected += std::to_string(row) + '\n';
+  }
+  table.finish();
+  EXPECT_EQ(text, expected);
+  EXPECT_GT(pieces, 3U);
+  EXPECT_LT(longest, 300'000U);
 }
 
 TEST(CsvText, LeavesNanEmptyWhateverItsSign) {

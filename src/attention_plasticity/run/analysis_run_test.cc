@@ -60,7 +60,7 @@ TEST(AnalysisRun, AFileThatChangesAfterTheRunIsPreparedFailsTheHeadsThatReadIt) 
   dump.write(Side::query, 0, 1, small_rows(77));
   dump.write(Side::key, 1, 1, small_rows(78));
   const RunResult run = run_analysis(prepared, config, 2, {}, {});
-  EXPECT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}, {1, 2, 1}, {1, 3, 1}}));
+  ASSERT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}, {1, 2, 1}, {1, 3, 1}}));
   for (const HeadFailure& failure : run.failures) {
     EXPECT_EQ(failure.message,
               "the file was replaced or changed after the run began; run again when nothing writes to the dump");
@@ -103,7 +103,7 @@ TEST(AnalysisRun, GivesTheSameBytesForAnyNumberOfWorkers) {
   dump.write(Side::query, 1, 2, small_rows(100, {3, 4, 5, 6, 7}));
   write_text(dump.file(Side::query, 2, 1), "not parquet");
   const RunConfig config =
-      dump.config({{"--memory_limit", "40000"}, {"--num_triples", "300"}, {"--rope_theta", "10000"}});
+      dump.config({{"--memory_limit", "1MB"}, {"--num_triples", "300"}, {"--rope_theta", "10000"}});
   const RunResult one = run_of(config, 1);
   ASSERT_EQ(one.results.size(), 11U);
   ASSERT_EQ(one.model_without_group.overall.size(), 8U);
@@ -115,6 +115,43 @@ TEST(AnalysisRun, GivesTheSameBytesForAnyNumberOfWorkers) {
     EXPECT_EQ(more.model_without_group.exact, one.model_without_group.exact) << workers << " workers";
     EXPECT_EQ(heads_of(more.failures), heads_of(one.failures)) << workers << " workers";
   }
+}
+
+TEST(AnalysisRun, FailsTheSameHeadsForLackOfMemoryForAnyNumberOfWorkers) {
+  const SmallDump dump(3, 4, 2);
+  // A head with 16 times the rows of the others.
+  HeadRows large = small_rows(100);
+  for (int i = 0; i < 4; ++i) {
+    const HeadRows once = large;
+    large.bucket.insert(large.bucket.end(), once.bucket.begin(), once.bucket.end());
+    large.example.insert(large.example.end(), once.example.begin(), once.example.end());
+    large.position.insert(large.position.end(), once.position.begin(), once.position.end());
+    large.vectors.insert(large.vectors.end(), once.vectors.begin(), once.vectors.end());
+  }
+  dump.write(Side::query, 1, 2, large);
+  const RunConfig unlimited = dump.config();
+  const std::vector<std::string> tables = tables_of(run_of(unlimited, 1), unlimited);
+  std::set<std::size_t> numbers;  // of failures
+  for (std::uint64_t limit = 16384; limit <= std::uint64_t{1} << 20U; limit += limit / 8) {
+    RunConfig config = unlimited;
+    config.memory_limit = limit;
+    const RunResult one = run_of(config, 1);
+    numbers.insert(one.failures.size());
+    if (one.failures.empty()) {
+      EXPECT_EQ(tables_of(one, config), tables) << limit;
+    }
+    for (const int workers : {2, 7}) {
+      const RunResult more = run_of(config, workers);
+      EXPECT_EQ(heads_of(more.failures), heads_of(one.failures)) << workers << " workers, " << limit << " bytes";
+      EXPECT_EQ(tables_of(more, config), tables_of(one, config)) << workers << " workers, " << limit << " bytes";
+    }
+    for (const HeadFailure& failure : one.failures) {
+      EXPECT_NE(failure.message.find("`memory_limit` is"), std::string::npos) << failure.message;
+    }
+  }
+  EXPECT_TRUE(numbers.contains(0)) << "the last limits are enough";
+  EXPECT_TRUE(numbers.contains(1)) << "some limit is enough for all heads but the large one";
+  EXPECT_TRUE(numbers.contains(12)) << "the first limit is enough for none";
 }
 
 TEST(AnalysisRun, SortsTheRowsOfEveryTable) {
@@ -155,7 +192,7 @@ TEST(AnalysisRun, HandsTheObserverTheResultOrTheFailure) {
                                }
                              },
                              [](const std::string&) {}};
-  run_analysis(prepare_run(config), config, 1, observer, {});
+  run_analysis(prepare_run(config), config, {.workers = 1}, observer);
   EXPECT_EQ(seen, 2);
 }
 
@@ -331,7 +368,7 @@ TEST(StoppedRun, KeepsTheHeadsThatHadEnded) {
                                if (event.ended == 3) stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(prepare_run(config), config, 1, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 1, .stop = stop.get_token()}, observer);
   EXPECT_TRUE(run.interrupted);
   EXPECT_EQ(heads_of(run.results), (std::vector<HeadId>{{0, 0, 0}, {0, 2, 1}}));
   EXPECT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}}));
@@ -348,7 +385,7 @@ TEST(StoppedRun, LosesNoHeadThatAnyWorkerEnded) {
                                stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(prepare_run(config), config, 3, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 3, .stop = stop.get_token()}, observer);
   EXPECT_EQ(run.results.size(), ended);
   EXPECT_LE(ended, 3U);
   EXPECT_TRUE(run.interrupted);
@@ -362,7 +399,7 @@ TEST(StoppedRun, IsCompleteWhenTheLastHeadHadEnded) {
                                if (event.ended == event.total) stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(prepare_run(config), config, 2, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 2, .stop = stop.get_token()}, observer);
   EXPECT_FALSE(run.interrupted);
   EXPECT_EQ(run.results.size(), 2U);
 }
@@ -487,7 +524,7 @@ TEST(ModelError, StopDuringTheSecondMeasurementInterruptsTheRun) {
                                notes.push_back(note);
                                stop.request_stop();
                              }};
-  const RunResult run = run_analysis(prepare_run(config), config, 1, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 1, .stop = stop.get_token()}, observer);
   const std::vector<std::string> expected{
       "1 head was captured on other examples than the rest; measuring it again for the error of the model"};
   EXPECT_EQ(notes, expected);

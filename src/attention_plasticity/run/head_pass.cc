@@ -4,30 +4,54 @@
 
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
 
+#include "attention_plasticity/base/memory_account.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/read_options.h"
 
 namespace attention_plasticity {
+namespace {
+
+std::string over_limit_text(const OverMemoryLimit& over) {
+  return fmt::format(
+      "this head needs at least {} of memory, and `memory_limit` is {}{}{}; raise `memory_limit`, or lower "
+      "`max_tokens_per_head`",
+      size_text(over.needed()), size_text(over.limit()), over.what_for().empty() ? "" : ": ", over.what_for());
+}
+
+}  // namespace
 
 HeadPass::HeadPass(std::span<const HeadTask> tasks, Context context, Ended ended)
     : tasks_(tasks), context_(context), ended_(std::move(ended)) {}
 
 void HeadPass::run(int workers, const std::stop_token& stop, const HeadArrival& arrive) {
-  QueueOptions options{workers, context_.config.memory_limit, {}};
+  QueueOptions options{workers, context_.config.memory_limit, {}, context_.held_bytes};
   if (arrive) options.arrive = [&](const HeadTask& task) { return after_arrival(task, arrive); };
   for_each_head(
       tasks_, options, [this](const HeadTask& task) { return load_keys(task); },
       [this](std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure) {
-        HeadOutcome outcome = analyse(tasks_[task], keys, failure);
-        const std::scoped_lock lock(mutex_);
-        ended_(task, std::move(outcome));
+        return finished(task, analyse(tasks_[task], keys, failure));
       },
       stop);
+}
+
+FinishedTask HeadPass::finished(std::size_t task, HeadOutcome outcome) {
+  // Of a head that is measured again, only the values without each group stay.
+  const bool is_again = !context_.jackknife_examples.empty();
+  const std::uint64_t bytes = is_again ? sizeof(WithoutGroup) : memory_of(outcome);
+  const bool has_failed = outcome.failure.has_value();
+  const auto shared = std::make_shared<HeadOutcome>(std::move(outcome));
+  const auto deliver = [this, task, shared] {
+    const std::scoped_lock lock(mutex_);
+    ended_(task, std::move(*shared));
+  };
+  return {deliver, bytes, has_failed};
 }
 
 TaskBytes HeadPass::after_arrival(const HeadTask& task, const HeadArrival& arrive) {
@@ -93,7 +117,8 @@ HeadFile HeadPass::read(const HeadTask& task, Side side, FileRead& read) {
   read = {content.input, content.dropped_rows, !content.rows.example.empty(), {}};
   if (context_.evidence != nullptr) read.evidence = context_.evidence->add(side, head, content.rows);
   const std::scoped_lock lock(mutex_);
-  if (read.dropped_rows > 0) {
+  // A head that needs more memory than is free is read again.
+  if (read.dropped_rows > 0 && said_dropped_.insert(file).second) {
     context_.observer.warning(fmt::format("{}: dropped {} of {} rows with NaN or infinity", file.string(),
                                           read.dropped_rows, read.dropped_rows + content.rows.size()));
   }
@@ -118,20 +143,28 @@ HeadOutcome HeadPass::analyse(const HeadTask& task, const LoadedKeys* keys, cons
     outcome.failure = HeadFailure{task.head, file, message};
   };
   try {
+    if (keys != nullptr) outcome.keys = keys->read;
     if (key_failure) std::rethrow_exception(key_failure);
-    outcome.keys = keys->read;
-    FileRead queries_read;
-    HeadFile file = read(task, Side::query, queries_read);
-    outcome.queries = std::move(queries_read);
-    outcome.measured = measure(task, std::move(file.rows), keys->keys);
+    measure(task, *keys, outcome);
   } catch (const Error& error) {
     fail(error.file().empty() ? task.query_file.string() : error.file(), error.what());
+  } catch (const OverMemoryLimit& over) {
+    if (!key_failure) throw;  // it will be tried again
+    fail(task.query_file.string(), over_limit_text(over));
   } catch (const std::bad_alloc&) {
+    if (!key_failure && MemoryAccount::current() != nullptr && MemoryAccount::current()->refusal()) throw;
     fail(task.query_file.string(), "not enough memory for this head; lower `max_workers` or set `memory_limit`");
   } catch (const std::exception& error) {
     fail(task.query_file.string(), error.what());
   }
   return outcome;
+}
+
+void HeadPass::measure(const HeadTask& task, const LoadedKeys& keys, HeadOutcome& outcome) {
+  FileRead queries_read;
+  HeadFile file = read(task, Side::query, queries_read);
+  outcome.queries = std::move(queries_read);
+  outcome.measured = measure(task, std::move(file.rows), keys.keys);
 }
 
 MeasuredHead HeadPass::measure(const HeadTask& task, HeadRows queries, const OrientedKeys& keys) const {

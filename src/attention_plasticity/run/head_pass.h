@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -32,6 +33,8 @@ class HeadPass {
     RotationEvidence* evidence = nullptr;  ///< null: the rotation is not checked
     /// The examples whose groups are left out one by one; empty: those of each head.
     std::span<const std::uint64_t> jackknife_examples = {};
+    /// Of `memory_limit`, what outcomes that are there already hold (memory_of).
+    std::uint64_t held_bytes = 0;
   };
   /// Gets the outcome of the task of that number. Called by one thread at a time.
   using Ended = std::function<void(std::size_t task, HeadOutcome outcome)>;
@@ -46,7 +49,9 @@ class HeadPass {
   void check_rotation(int layer, std::size_t width);
   LoadedKeys load_keys(const HeadTask& task);
   HeadFile read(const HeadTask& task, Side side, FileRead& read);
+  FinishedTask finished(std::size_t task, HeadOutcome outcome);
   HeadOutcome analyse(const HeadTask& task, const LoadedKeys* keys, const std::exception_ptr& key_failure);
+  void measure(const HeadTask& task, const LoadedKeys& keys, HeadOutcome& outcome);
   MeasuredHead measure(const HeadTask& task, HeadRows queries, const OrientedKeys& keys) const;
   bool has_model_width(std::size_t width) const;
   void warn_of_no_examples(const std::filesystem::path& file, Side side);
@@ -55,9 +60,10 @@ class HeadPass {
   Context context_;
   Ended ended_;
 
-  std::mutex mutex_;              // of all below, of `ended_`, and of the observer
-  bool rotation_fits_ = false;    // a head that has arrived
-  std::size_t misfit_width_ = 0;  // of the latest head that the rotation did not fit
+  std::mutex mutex_;                              // of all below, of `ended_`, and of the observer
+  bool rotation_fits_ = false;                    // a head that has arrived
+  std::size_t misfit_width_ = 0;                  // of the latest head that the rotation did not fit
+  std::set<std::filesystem::path> said_dropped_;  // files whose dropped rows were told
   bool said_no_key_examples_ = false;
   bool said_no_query_examples_ = false;
 };

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
@@ -50,6 +51,27 @@ LoadedKeys keys_of(const HeadTask& task) {
   return {{KeptRows(std::move(rows)), {}}, {}};
 }
 
+// Keys take as much memory as was estimated. Those of more than half the limit take none in these tests, so that all
+// fit.
+std::uint64_t take_estimate(std::uint64_t bytes, const QueueOptions& options) {
+  if (!options.memory_limit || bytes > *options.memory_limit / 2) return 0;
+  MemoryAccount::current()->take(bytes);
+  return bytes;
+}
+
+// Runs `work`, which has no result, for every task.
+template <class Work>
+void for_each_task(std::span<const HeadTask> tasks, const QueueOptions& options, const LoadKeys& load, const Work& work,
+                   const std::stop_token& stop) {
+  for_each_head(
+      tasks, options, load,
+      [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure) {
+        work(task, keys, failure);
+        return FinishedTask{};
+      },
+      stop);
+}
+
 // What a queue did, recorded by the functions given to it.
 class Ledger {
  public:
@@ -57,10 +79,11 @@ class Ledger {
     for (const HeadTask& task : tasks) ++unfinished_[task.head.k_head];
   }
 
-  void loaded(const HeadTask& task) {
+  void loaded(const HeadTask& task, const QueueOptions& options) {
     const std::scoped_lock lock(mutex_);
     ++loads_[task.head.k_head];
-    bytes_ += task.key_bytes;
+    held_[task.head.k_head] = take_estimate(task.key_bytes, options);
+    bytes_ += held_[task.head.k_head];
     note_peak();
   }
   void begin(std::size_t task) {
@@ -75,7 +98,7 @@ class Ledger {
     ++ended_;
     --in_flight_;
     bytes_ -= tasks_[task].query_bytes;
-    if (--unfinished_[tasks_[task].head.k_head] == 0) bytes_ -= tasks_[task].key_bytes;
+    if (--unfinished_[tasks_[task].head.k_head] == 0) bytes_ -= held_[tasks_[task].head.k_head];
   }
 
   const std::vector<std::size_t>& begun() const { return begun_; }
@@ -95,6 +118,7 @@ class Ledger {
   std::mutex mutex_;
   std::map<int, std::size_t> unfinished_;
   std::map<int, int> loads_;
+  std::map<int, std::uint64_t> held_;  // by keys
   std::vector<std::size_t> begun_;
   std::size_t ended_ = 0;
   std::size_t in_flight_ = 0;
@@ -105,10 +129,10 @@ class Ledger {
 
 void run(std::span<const HeadTask> tasks, const QueueOptions& options, Ledger& ledger,
          std::chrono::microseconds work_time = 0us) {
-  for_each_head(
+  for_each_task(
       tasks, options,
       [&](const HeadTask& task) {
-        ledger.loaded(task);
+        ledger.loaded(task, options);
         return keys_of(task);
       },
       [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure) {
@@ -188,7 +212,7 @@ TEST(HeadQueue, WorksOnAsManyTasksAsItHasWorkers) {
   const std::vector<HeadTask> tasks = tasks_of_groups({2, 1, 1});
   Meeting meeting(4);
   std::atomic<int> met = 0;
-  for_each_head(tasks, with_workers(4), keys_of,
+  for_each_task(tasks, with_workers(4), keys_of,
                 [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) { met += meeting.join() ? 1 : 0; }, {});
   EXPECT_EQ(met, 4);
 }
@@ -198,7 +222,7 @@ TEST(HeadQueue, GivesTheSameKeysToAllTasksOfAGroup) {
   std::mutex mutex;
   std::map<int, std::set<const LoadedKeys*>> seen;
   Meeting meeting(6);
-  for_each_head(tasks, with_workers(6), keys_of,
+  for_each_task(tasks, with_workers(6), keys_of,
                 [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr&) {
                   meeting.join();
                   const std::scoped_lock lock(mutex);
@@ -216,7 +240,7 @@ TEST(HeadQueue, TellsAFailureOfLoadingToEachTaskOfThatGroupAndToNoOther) {
     std::mutex mutex;
     std::map<std::size_t, std::string> told;
     int failed_loads = 0;
-    for_each_head(
+    for_each_task(
         tasks, with_workers(workers),
         [&](const HeadTask& task) {
           if (task.head.k_head != 1) return keys_of(task);
@@ -269,7 +293,7 @@ TEST(HeadQueue, GivesMemoryBackWhenATaskAndItsGroupEnd) {
   tasks[0].query_bytes = tasks[0].key_bytes = 50;
   Meeting meeting(2);
   std::atomic<int> met = 0;
-  for_each_head(tasks, {.workers = 2, .memory_limit = 100}, keys_of,
+  for_each_task(tasks, {.workers = 2, .memory_limit = 100}, keys_of,
                 [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) {
                   if (task > 0) met += meeting.join() ? 1 : 0;
                 },
@@ -294,7 +318,7 @@ TEST(HeadQueue, BeginsNothingAfterAStopRequest) {
   const std::vector<HeadTask> tasks = tasks_of_groups({2, 2});
   std::stop_source stop;
   stop.request_stop();
-  for_each_head(
+  for_each_task(
       tasks, with_workers(2), keys_of,
       [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) { ADD_FAILURE() << task; }, stop.get_token());
 }
@@ -303,7 +327,7 @@ TEST(HeadQueue, FinishesWhatItHasBegunAfterAStopRequest) {
   const std::vector<HeadTask> tasks = tasks_of_groups({4, 4});
   std::stop_source stop;
   std::vector<std::size_t> ended;
-  for_each_head(
+  for_each_task(
       tasks, with_workers(1), keys_of,
       [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr&) {
         if (task == 2) stop.request_stop();
@@ -320,7 +344,7 @@ TEST(HeadQueue, StopsAllItsWorkers) {
   Meeting meeting(3);
   std::atomic<int> begun = 0;
   std::atomic<int> ended = 0;
-  for_each_head(
+  for_each_task(
       tasks, with_workers(3), keys_of,
       [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) {
         ++begun;
@@ -338,7 +362,7 @@ TEST(HeadQueue, StopsWorkersThatWaitForRoom) {
   const std::vector<HeadTask> tasks = tasks_of_groups({1, 1, 1}, 100, 0);
   std::stop_source stop;
   std::atomic<int> begun = 0;
-  for_each_head(
+  for_each_task(
       tasks, {.workers = 3, .memory_limit = 100}, keys_of,
       [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) {
         ++begun;
@@ -384,7 +408,7 @@ TEST(HeadQueue, StartsATaskOnceItsFilesAreThere) {
     tell("arrived", task.head.q_head);
     return TaskBytes{};
   };
-  for_each_head(
+  for_each_task(
       tasks, options, keys_of,
       [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) { tell("begun", tasks[task].head.q_head); },
       {});
@@ -405,7 +429,7 @@ TEST(HeadQueue, WorksWhileOtherFilesAreOnTheirWay) {
     return TaskBytes{};
   };
   std::size_t done = 0;
-  for_each_head(tasks, options, keys_of,
+  for_each_task(tasks, options, keys_of,
                 [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) {
                   if (task == 0) first_done.set_value();
                   ++done;
@@ -424,7 +448,7 @@ TEST(HeadQueue, EndsWhenFilesDoNotArrive) {
       return TaskBytes{};
     };
     try {
-      for_each_head(tasks, options, keys_of, [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) { ++done; },
+      for_each_task(tasks, options, keys_of, [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) { ++done; },
                     {});
       FAIL();
     } catch (const Error& error) {
@@ -443,7 +467,7 @@ TEST(HeadQueue, DoesNotAskAgainForFilesThatDidNotArrive) {
     return TaskBytes{};
   };
   EXPECT_THROW(
-      for_each_head(tasks, options, keys_of, [](std::size_t, const LoadedKeys*, const std::exception_ptr&) {}, {}),
+      for_each_task(tasks, options, keys_of, [](std::size_t, const LoadedKeys*, const std::exception_ptr&) {}, {}),
       Error);
   EXPECT_EQ(asked, 1);
 }
@@ -457,7 +481,7 @@ TEST(HeadQueue, WaitsForNoFilesAfterAStopRequest) {
     ADD_FAILURE() << task.head.q_head;
     return TaskBytes{};
   };
-  for_each_head(
+  for_each_task(
       tasks, options, keys_of, [](std::size_t, const LoadedKeys*, const std::exception_ptr&) {}, stop.get_token());
 }
 
@@ -466,7 +490,11 @@ TEST(HeadQueue, CountsTheMemoryOfWhatHasArrived) {
   std::atomic<int> at_once = 0;
   std::atomic<int> most = 0;
   QueueOptions options{4, 250, [](const HeadTask&) { return TaskBytes{60, 40}; }};
-  for_each_head(tasks, options, keys_of,
+  const auto load = [&](const HeadTask& task) {
+    take_estimate(40, options);
+    return keys_of(task);
+  };
+  for_each_task(tasks, options, load,
                 [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) {
                   const int now = ++at_once;
                   for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {

@@ -191,18 +191,25 @@ RunParts run_parts(std::span<const HeadResult> results, const RunConfig& config)
           .python_compat = config.compat == Compat::python};
 }
 
-std::string table_text(TableId table, std::span<const HeadResult> results, const RunParts& run,
-                       std::span<const WithoutGroup> without_group) {
+void write_table(TableId table, std::span<const HeadResult> results, const RunParts& run,
+                 std::span<const WithoutGroup> without_group, const Sink& sink) {
   std::vector<std::string_view> names;
   const std::vector<WrittenColumn> columns = written_columns(table, run);
   names.reserve(columns.size());
   for (const WrittenColumn& column : columns) names.push_back(column.name);
-  CsvText text(names);
+  CsvText text(names, sink);
   for_each_row(table, results, without_group, [&](Head head, Row row) {
     for (const WrittenColumn& column : columns) text.add(column.value(head, row));
     text.end_row();
   });
-  return std::move(text).text();
+  text.finish();
+}
+
+std::string table_text(TableId table, std::span<const HeadResult> results, const RunParts& run,
+                       std::span<const WithoutGroup> without_group) {
+  std::string text;
+  write_table(table, results, run, without_group, [&](std::string_view piece) { text += piece; });
+  return text;
 }
 
 Table table_of(TableId id, std::span<const HeadResult> results, const RunParts& run,

@@ -6,6 +6,7 @@
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/head_result.h"
+#include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/results/schema.h"
 #include "attention_plasticity/run/config.h"
 
@@ -16,8 +17,13 @@ namespace attention_plasticity {
 /// What was measured, as far as it decides on tables and columns.
 RunParts run_parts(std::span<const HeadResult> results, const RunConfig& config);
 
-/// A table as CSV, with the columns that `run` has. `results` are sorted by head; rows follow (layer, q_head, then the
-/// columns in order). `without_group` has an entry for each of them, or none; only the table of groups reads it.
+/// Gives a table to `sink` as CSV, piece by piece, with the columns that `run` has. `results` are sorted by head; rows
+/// follow (layer, q_head, then the columns in order). `without_group` has an entry for each of them, or none; only the
+/// table of groups reads it.
+void write_table(TableId table, std::span<const HeadResult> results, const RunParts& run,
+                 std::span<const WithoutGroup> without_group, const Sink& sink);
+
+/// The same as a text.
 std::string table_text(TableId table, std::span<const HeadResult> results, const RunParts& run,
                        std::span<const WithoutGroup> without_group = {});
 

@@ -142,9 +142,10 @@ std::vector<std::string> write_results(const PreparedRun& prepared, const RunCon
     const RunParts parts = run_parts(run.results, config);
     for (const ResultTable& table : result_tables()) {
       if (!is_written(table, parts)) continue;
-      const std::string text = table_text(table.id, run.results, parts, run.without_group);
       const std::string path = name(config.tables[table.id]);
-      files.push_back({path, output.stage(path, text)});
+      files.push_back({path, output.stage(path, [&](const Sink& sink) {
+                         write_table(table.id, run.results, parts, run.without_group, sink);
+                       })});
     }
   }
   const bool failed = run.results.empty() && !run.interrupted;

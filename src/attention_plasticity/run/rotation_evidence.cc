@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/read_options.h"
@@ -65,15 +66,30 @@ std::optional<Rotation> rotation_or_none(const RotationOfLayer& rotation, int la
   }
 }
 
+// Calls `use` with the rows of a file. Nothing happens when it cannot be read, or not within the memory of the run:
+// that is reported when the head is read.
+template <class Use>
+void with_rows(const RotationFile& file, const RunConfig& config, const Use& use) {
+  try {
+    MemoryAccount account(config.memory_limit.value_or(std::numeric_limits<std::uint64_t>::max()));
+    const MemoryAccount::Scope counted(config.memory_limit ? &account : nullptr);
+    const HeadFile content = read_head_file(file.path, file.side, read_options(config));
+    use(content.rows);
+  } catch (const Error&) {
+    return;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
 // Of a file that was readable before; none: it is not any more.
 std::optional<RowSample> read_sample(const RotationFile& file, const RunConfig& config) {
-  try {
-    return RowSample(read_head_file(file.path, file.side, read_options(config)).rows);
-  } catch (const Error&) {
-    return std::nullopt;
-  } catch (const std::bad_alloc&) {
-    return std::nullopt;
-  }
+  std::optional<RowSample> sample;
+  with_rows(file, config, [&](const HeadRows& rows) {
+    const MemoryAccount::Scope not_counted(nullptr);
+    sample.emplace(rows);
+  });
+  return sample;
 }
 
 // Sums over files, then shares.
@@ -126,6 +142,9 @@ std::optional<std::size_t> RotationEvidence::find(Side side, const HeadKey& head
 std::optional<FileEvidence> RotationEvidence::add(Side side, const HeadKey& head, const HeadRows& rows) {
   const std::optional<std::size_t> index = find(side, head);
   if (!index || rows.size() < 2) return std::nullopt;
+  // What is kept outlives the account of the head. Two copies of the sample are there at once.
+  const MemoryCharge memory(2 * sizeof(double) * rows.width * std::min(rows.size(), RowSample::most_rows));
+  const MemoryAccount::Scope not_counted(nullptr);
   RowSample sample(rows);
   Measured measured;
   measured.width = rows.width;
@@ -150,13 +169,7 @@ void RotationEvidence::restore(Side side, const HeadKey& head, FileEvidence evid
 
 void RotationEvidence::read_all(const RunConfig& config) {
   for (const RotationFile& file : files_) {
-    try {
-      add(file.side, file.head, read_head_file(file.path, file.side, read_options(config)).rows);
-    } catch (const Error&) {
-      continue;  // reported when the head is read
-    } catch (const std::bad_alloc&) {
-      continue;  // likewise
-    }
+    with_rows(file, config, [&](const HeadRows& rows) { add(file.side, file.head, rows); });
   }
 }
 

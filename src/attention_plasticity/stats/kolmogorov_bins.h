@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "attention_plasticity/base/counted_containers.h"
+
 namespace attention_plasticity {
 
 /// A sample whose values are given as 16-bit codes, with a function that gives any value exactly.
@@ -65,9 +67,9 @@ class KolmogorovBins {
   std::vector<std::uint32_t> below_;    // values before each coarse bin, and all of them at the end
   std::vector<Candidate> candidates_;   // bins that may hold the largest distance, ascending
   std::vector<char> is_candidate_;      // for each bin
-  std::vector<std::uint32_t> found_;    // indices of the values in candidates
-  std::vector<double> values_;          // those values, ascending
-  std::vector<std::uint32_t> stretch_;  // indices of the values in a range of bins around candidates
+  CountedVector<std::uint32_t> found_; // indices of the values in candidates
+  CountedVector<double> values_;       // those values, ascending
+  CountedVector<std::uint32_t> stretch_; // indices of the values in a range of bins around candidates
 };
 
 }  // namespace attention_plasticity

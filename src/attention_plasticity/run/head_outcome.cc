@@ -1,0 +1,33 @@
+#include "attention_plasticity/run/head_outcome.h"
+
+namespace attention_plasticity {
+namespace {
+
+template <class T>
+std::uint64_t bytes_of(const std::vector<T>& values) {
+  return values.capacity() * sizeof(T);
+}
+
+std::uint64_t bytes_of(const WithoutGroup& groups) { return bytes_of(groups.overall) + bytes_of(groups.exact); }
+
+std::uint64_t bytes_of(const HeadResult& result) {
+  return bytes_of(result.component_r_squared) + bytes_of(result.component_weight) + bytes_of(result.plasticity.cells) +
+         (result.exact ? bytes_of(result.exact->distances) : 0) + bytes_of(result.times) + bytes_of(result.examples);
+}
+
+std::uint64_t bytes_of(const std::optional<FileRead>& file) {
+  if (!file) return 0;
+  return file->input.digest.capacity() + (file->evidence ? bytes_of(file->evidence->known) : 0);
+}
+
+}  // namespace
+
+std::uint64_t memory_of(const HeadOutcome& outcome) {
+  std::uint64_t bytes = sizeof(HeadOutcome) + bytes_of(outcome.queries) + bytes_of(outcome.keys);
+  if (outcome.measured) bytes += bytes_of(outcome.measured->result) + bytes_of(outcome.measured->without_group);
+  if (outcome.failure) bytes += outcome.failure->file.capacity() + outcome.failure->message.capacity();
+  if (outcome.without_common_group) bytes += bytes_of(*outcome.without_common_group);
+  return bytes;
+}
+
+}  // namespace attention_plasticity

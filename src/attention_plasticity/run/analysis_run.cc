@@ -160,14 +160,18 @@ class Measuring {
     std::vector<std::optional<HeadOutcome>> ended(tasks.size());
     std::vector<HeadTask> missing;
     std::vector<std::size_t> places;  // of the missing
+    HeadPass::Context context = context_;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       ended[i] = kept(tasks[i].head);
-      if (ended[i]) continue;
+      if (ended[i]) {
+        context.held_bytes += memory_of(*ended[i]);
+        continue;
+      }
       missing.push_back(tasks[i]);
       places.push_back(i);
     }
     std::size_t count = tasks.size() - missing.size();
-    HeadPass pass(missing, context_, [&](std::size_t task, HeadOutcome outcome) {
+    HeadPass pass(missing, context, [&](std::size_t task, HeadOutcome outcome) {
       const HeadOutcome& head = ended[places[task]].emplace(std::move(outcome));
       if (means_.kept != nullptr) means_.kept->keep(head);
       observer_.head_ended({head.head, head.measured ? &head.measured->result : nullptr,

@@ -26,7 +26,9 @@ std::uint64_t memory_of(const HeadOutcome& outcome) {
   std::uint64_t bytes = sizeof(HeadOutcome) + bytes_of(outcome.queries) + bytes_of(outcome.keys);
   if (outcome.measured) bytes += bytes_of(outcome.measured->result) + bytes_of(outcome.measured->without_group);
   if (outcome.failure) bytes += outcome.failure->file.capacity() + outcome.failure->message.capacity();
-  if (outcome.without_common_group) bytes += bytes_of(*outcome.without_common_group);
+  if (const std::optional<CommonGroups>& common = outcome.common_groups) {
+    bytes += common->examples_sha256.capacity() + bytes_of(common->without_group);
+  }
   return bytes;
 }
 

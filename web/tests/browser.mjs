@@ -60,10 +60,10 @@ export async function finish() {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** A picture of a chart, taken when all charts are drawn. */
+/** What a chart has drawn, when all charts are drawn. A screenshot would also hold what lies over the chart. */
 export async function picture(page, chart) {
   await page.waitForSelector("html:not([data-drawing])");
-  return page.locator(`#chart-${chart}`).screenshot();
+  return page.locator(`#chart-${chart} canvas`).evaluateAll((layers) => layers.map((layer) => layer.toDataURL()).join());
 }
 
 /** The number of colours in a chart: a blank chart has one or none. */
@@ -79,10 +79,10 @@ export function colorsOf(page, chart) {
 }
 
 /** The middle of a head's cell in the map, computed from the margins in head_map.ts for a model with KV groups. */
-export async function cellOf(page, layer, head, layers, heads) {
+export async function cellOf(page, layer, head, layers, heads, left = 46) {
   const box = await page.locator("#chart-head-map").boundingBox();
   return {
-    x: 46 + ((layer + 0.5) / layers) * (box.width - 84),
+    x: left + ((layer + 0.5) / layers) * (box.width - left - 38),
     y: 30 + ((head + 0.5) / heads) * (box.height - 134),
   };
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { colorsOf, finish, folder, open, report, sample } from "./browser.mjs";
+import { cellOf, colorsOf, finish, folder, open, report, sample } from "./browser.mjs";
 import { writeLargeResults } from "./large_results.mjs";
 
 after(finish);
@@ -59,6 +59,15 @@ test("16,000 heads are there in under 40 MB", async () => {
   }
   assert.match(await page.locator("#card-curves figcaption").textContent(), /middle half and nine tenths of 16,000 heads/);
   assert.match(await page.locator("#card-head h3").textContent(), /^Layer \d+, head \d+$/);
+  // Shapes over the map are placed by its margins: its cells must lie where these say.
+  for (const [layer, head] of [
+    [0, 0],
+    [60, 64],
+    [124, 127],
+  ]) {
+    await page.locator("#chart-head-map").click({ position: await cellOf(page, layer, head, 125, 128, 54) });
+    assert.equal(await page.locator("#card-head h3").textContent(), `Layer ${layer}, head ${head}`);
+  }
   await page.getByLabel("Cache plan").check();
   assert.match(await page.locator("#plan-summary").textContent(), /^2,000 KV heads: 1,000 full, 1,000 windowed\./);
   assert.deepEqual(trouble, []);

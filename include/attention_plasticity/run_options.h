@@ -73,7 +73,7 @@ struct RunOptions {
 
   // The machine
   std::optional<int> max_workers = {};  ///< heads analysed at a time, >= 1; none: one per core the process may use
-  std::optional<std::uint64_t> memory_limit = {};  ///< bytes of the heads in flight; none: no bound
+  std::optional<std::uint64_t> memory_limit = {};  ///< bytes of heads, keys and results; none: no bound
 };
 
 }  // namespace attention_plasticity

@@ -31,7 +31,7 @@ void PrintTo(const GoldenCase& golden, std::ostream* out) { *out << golden.name;
 RunResult run(const RunConfig& config) {
   const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {},
                            [](const std::string& warning) { ADD_FAILURE() << warning; }};
-  return run_analysis(prepare_run(config), config, 2, silent, std::stop_token());
+  return run_analysis(prepare_run(config), config, {.workers = 2}, silent);
 }
 
 // The columns of `table` that `other` has.

@@ -80,6 +80,7 @@ class OutputFaults : public ::testing::Test {
       tables_[run] = tables_in(out);
     }
     ASSERT_EQ(tables_[0].size(), tables_[1].size() + 2);
+    for (const auto& [name, digest] : tables_[1]) ASSERT_NE(digest, tables_[0].at(name)) << name;
   }
   static void TearDownTestSuite() { shared_.reset(); }
 
@@ -87,7 +88,8 @@ class OutputFaults : public ::testing::Test {
     std::vector<std::string> words = analyze_words(
         *shared_ / "dump", {"--quiet", "--max_workers", "1", "--output_dir", out.string(), "--rope", "none"});
     const std::vector<std::string> first{"--seed", "1", "--num_triples", "5"};
-    const std::vector<std::string> second{"--seed", "2", "--num_triples", "0", "--no-standard_errors"};
+    const std::vector<std::string> second{
+        "--seed", "2", "--num_triples", "0", "--no-standard_errors", "--max_tokens_per_head", "30"};
     const std::vector<std::string>& own = run == 0 ? first : second;
     words.insert(words.end(), own.begin(), own.end());
     return words;
@@ -239,14 +241,80 @@ TEST_F(OutputFaults, WithoutLinksFilesAreRenamedAndRunJsonComesLast) {
   }
 }
 
+// A table in another folder cannot be part of one rename. It is renamed first, and run.json comes last.
+TEST_F(OutputFaults, WithTablesInSeveralFoldersRunJsonComesLast) {
+  const fs::path far = here_ / "out" / "far" / "time.csv";
+  const fs::path near = here_ / "out" / "near";
+  const auto start = [&](std::size_t run, int at) {
+    fs::remove(log());
+    std::vector<std::string> arguments = words(run, near);
+    arguments.insert(arguments.end(), {"--time_csv", far.string()});
+    const Outcome outcome = run_program(arguments, faulty({fmt::format("AP_FAULT_AT={}", at), "AP_FAULT_ERRNO=0"}));
+    calls_ = lines_of(read_bytes(log()));
+    return outcome;
+  };
+  const auto digests = [&] {
+    Digests shown = tables_in(near);
+    shown["time.csv"] = file_sha256(far);
+    return shown;
+  };
+  std::array<Digests, 2> whole;
+  for (const std::size_t run : {1U, 0U}) {
+    ASSERT_EQ(start(run, 0).code, 0);
+    whole[run] = digests();
+    ASSERT_EQ(tables_of_run_json(near), whole[run]);
+  }
+  int mixed = 0;
+  bool reached = true;
+  for (int at = 1; reached && !HasFailure(); ++at) {
+    reached = start(1, at).signal == SIGKILL;
+    Digests shown = digests();
+    const std::size_t run = tables_of_run_json(near) == whole[1] ? 1 : 0;
+    EXPECT_EQ(tables_of_run_json(near), whole[run]);
+    if (shown == whole[0] && run == 0) continue;
+    if (shown != whole[run]) {
+      ++mixed;
+      EXPECT_EQ(run, 0U) << "run.json comes last";
+      EXPECT_EQ(shown["time.csv"], whole[1]["time.csv"]);
+      shown["time.csv"] = whole[0]["time.csv"];
+      EXPECT_EQ(shown, whole[0]) << "only the table in the other folder is of another run";
+    }
+    ASSERT_EQ(start(0, 0).code, 0);
+    EXPECT_EQ(digests(), whole[0]);
+    EXPECT_TRUE(is_plain(near) && is_plain(far.parent_path())) << place(at);
+  }
+  EXPECT_GT(mixed, 0);
+}
+
 /// Two runs that reach the lock of one folder at the same moment.
 class RunsAtOnce : public OutputFaults {
  protected:
+  static constexpr const char* unshare = "/usr/bin/unshare";
+
+  /// As in two containers on one disk: both are process 1 of their own namespace, or believe to be where the system
+  /// does not allow namespaces.
   RunningProgram start(std::size_t run, const std::string& name, int hold_inside, bool equal_pids) const {
     Surroundings surroundings = faulty({fmt::format("AP_HOLD_AT=2,{}", hold_inside), "AP_HOLD_NAME=" + hold(name)});
-    if (equal_pids) surroundings.environment.emplace_back("AP_PID=4242");
+    std::vector<std::string> arguments = words(run, out());
+    if (equal_pids && has_namespaces()) {
+      surroundings.program = unshare;
+      arguments.insert(arguments.begin(), {"--pid", "--fork", "--kill-child", AP_PROGRAM});
+    } else if (equal_pids) {
+      surroundings.environment.emplace_back("AP_PID=1");
+    }
     std::erase_if(surroundings.environment, [](const std::string& text) { return text.starts_with("AP_FAULT_LOG"); });
-    return RunningProgram(words(run, out()), surroundings);
+    return RunningProgram(arguments, surroundings);
+  }
+
+  static bool has_namespaces() {
+    static const bool allowed = [] {
+      if (!fs::exists(unshare)) return false;
+      Surroundings surroundings;
+      surroundings.folder = "/";
+      surroundings.program = unshare;
+      return run_program({"--pid", "--fork", "--kill-child", "/bin/true"}, surroundings).code == 0;
+    }();
+    return allowed;
   }
 
   std::string hold(const std::string& name) const { return (here_ / name).string(); }

@@ -23,7 +23,7 @@ const fs::path examples = fs::path(AP_SOURCE_DIR) / "examples";
 
 RunResult run(const RunConfig& config) {
   const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
-  return run_analysis(prepare_run(config), config, 2, silent, std::stop_token());
+  return run_analysis(prepare_run(config), config, {.workers = 2}, silent);
 }
 
 // Leaves out standard errors and the model-free check, which take most of the time.

@@ -52,6 +52,28 @@ TEST_F(ProgramResults, TableOfAnEarlierRunIsRefusedOrLeftOutByName) {
       << "tables without run.json stay usable";
 }
 
+// Folders that earlier versions of the program left: a run.json of a run without any result over tables of another
+// one, and a run.json that was not yet replaced when its tables were.
+TEST_F(ProgramResults, TablesBesideTheRunJsonOfAnotherRunAreRefused) {
+  write_bytes(here_ / "labels.csv", "layer,q_head,role\n0,0,1\n0,1,2\n1,0,3\n");
+  for (const auto& [folder, why] :
+       {std::pair("failed_run_over_good", "run.json does not name it as a table of its run"),
+        std::pair("mixed_results", "run.json is of another run: its mean of ap_exact is 0.734425")}) {
+    fs::copy(fs::path(AP_SOURCE_DIR) / "tests" / "attack" / folder, here_ / folder);
+    const std::string name = folder;
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"report", name},
+                                                  {"plan", name, "--keep", "0.5"},
+                                                  {"plot", "heads", name},
+                                                  {"plot", "plasticity", name},
+                                                  {"validate", "--metrics", name, "--labels", "labels.csv"}}) {
+      const std::string line = complaint(words, 3);
+      EXPECT_TRUE(line.starts_with(name + "/head_")) << words[0] << ": " << line;
+      EXPECT_NE(line.find(why), std::string::npos) << words[0] << ": " << line;
+    }
+    EXPECT_EQ(names_in(here_ / folder).size(), 3U) << "nothing was written";
+  }
+}
+
 TEST_F(ProgramResults, ChangedTableIsRefused) {
   ASSERT_EQ(analyze_into("out").code, 0);
   write_bytes(here_ / "labels.csv", "layer,q_head,role\n0,0,1\n0,1,2\n1,0,3\n");

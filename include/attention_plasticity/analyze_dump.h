@@ -54,12 +54,25 @@ struct ModelMean {
   double error;           ///< standard error over groups of examples; NaN when it is not known
 };
 
+/// What one shard of a run cost.
+struct ShardResources {
+  std::size_t shard = 0;             ///< its number, from 1
+  std::string host;                  ///< the machine that measured it
+  int workers = 0;                   ///< as in RunResources
+  double wall_s = 0;                 ///< likewise
+  double cpu_s = 0;                  ///< likewise
+  std::uint64_t peak_rss_bytes = 0;  ///< likewise
+};
+
 /// What the run cost. The caller measures it, since the library reads no clock.
 struct RunResources {
   int workers = 0;                   ///< threads
   double wall_s = 0;                 ///< seconds from start to end
   double cpu_s = 0;                  ///< seconds of all threads
   std::uint64_t peak_rss_bytes = 0;  ///< largest memory of the process
+  /// Of a run that was put together from shards, by number; `cpu_s` is then the sum of all, `peak_rss_bytes` the
+  /// largest.
+  std::vector<ShardResources> shards = {};
 };
 
 /// How results are written.

@@ -21,6 +21,39 @@ export function support(total: number, headsWithAny: number, heads: number): num
   return (total * headsWithAny) / heads;
 }
 
+interface Middles {
+  values: Float64Array;
+  heads: Int32Array;
+  totals: Float64Array;
+  support: Float64Array;
+}
+
+interface Remembered {
+  cells: Cells;
+  column: string;
+  middle: string;
+  result: Middles;
+}
+
+const remembered = new WeakMap<readonly number[], Remembered[]>();
+
+/** `middleOf`, computed once for a list of heads: choosing a head must not average thousands of them again. */
+export function middleOnce(
+  cells: Cells,
+  column: string,
+  heads: readonly number[],
+  middle: "mean" | "median",
+  counts: Float64Array | null = null,
+): Middles {
+  const known = remembered.get(heads) ?? [];
+  remembered.set(heads, known);
+  const found = known.find((one) => one.cells === cells && one.column === column && one.middle === middle);
+  if (found) return found.result;
+  const result = middleOf(cells, column, heads, middle, counts);
+  known.push({ cells, column, middle, result });
+  return result;
+}
+
 /** For each cell: the mean or median over heads, weighted by their counts; the heads that have the cell; their counts
  * together and the support of the value, NaN where the table has no counts. */
 export function middleOf(
@@ -29,28 +62,46 @@ export function middleOf(
   heads: readonly number[],
   middle: "mean" | "median",
   counts: Float64Array | null = null,
-) {
+): Middles {
   const values = cells.columns[column];
-  const blank = () => new Float64Array(cells.count).fill(NaN);
-  const result = { values: blank(), heads: new Int32Array(cells.count), totals: blank(), support: blank() };
-  const anywhere = new Set<number>();
-  for (let cell = 0; cell < cells.count; ++cell) {
-    const present: number[] = [];
-    const weights: number[] = [];
-    for (const head of heads) {
-      const value = values[head * cells.count + cell];
-      const weight = counts ? Math.round(counts[head * cells.count + cell]) : 1;
-      if (Number.isNaN(value) || !(weight > 0)) continue;
-      present.push(value);
-      weights.push(weight);
-      anywhere.add(head);
+  const size = cells.count;
+  const result: Middles = {
+    values: new Float64Array(size).fill(NaN),
+    heads: new Int32Array(size),
+    totals: new Float64Array(size).fill(NaN),
+    support: new Float64Array(size).fill(NaN),
+  };
+  const weightOf = (i: number) => (Number.isNaN(values[i]) ? 0 : counts ? Math.round(counts[i]) : 1);
+  const [sums, weights] = [new Float64Array(size), new Float64Array(size)];
+  let anywhere = 0;
+  for (const head of heads) {
+    let hasAny = false;
+    for (let cell = 0; cell < size; ++cell) {
+      const i = head * size + cell;
+      const weight = weightOf(i);
+      if (!(weight > 0)) continue;
+      hasAny = true;
+      ++result.heads[cell];
+      weights[cell] += weight;
+      sums[cell] += weight * values[i];
     }
-    result.values[cell] = weighted(middle, present, weights);
-    result.heads[cell] = present.length;
-    if (counts && present.length > 0) result.totals[cell] = weights.reduce((sum, weight) => sum + weight, 0);
+    anywhere += Number(hasAny);
   }
-  for (let cell = 0; cell < cells.count; ++cell) {
-    result.support[cell] = support(result.totals[cell], result.heads[cell], anywhere.size);
+  for (let cell = 0; cell < size; ++cell) {
+    if (result.heads[cell] === 0) continue;
+    if (middle === "mean") {
+      result.values[cell] = sums[cell] / weights[cell];
+    } else {
+      const present = heads.map((head) => head * size + cell).filter((i) => weightOf(i) > 0);
+      result.values[cell] = weighted(
+        "median",
+        present.map((i) => values[i]),
+        present.map(weightOf),
+      );
+    }
+    if (!counts) continue;
+    result.totals[cell] = weights[cell];
+    result.support[cell] = support(weights[cell], result.heads[cell], anywhere);
   }
   return result;
 }
@@ -163,15 +214,29 @@ export function meanError(
   const { groups } = data.tables;
   const without = groups?.columns.ap_exact;
   if (known.length === 1 || !groups || !without) return bound;
+  const own = headJackknives(groups, without);
   const sums = new Array<number>(groups.count).fill(0);
   let heldBound = 0;
   for (const i of known) {
-    const values = Array.from(without.subarray(heads[i] * groups.count, (heads[i] + 1) * groups.count));
-    if (values.some(Number.isNaN)) continue;
-    values.forEach((value, group) => (sums[group] += weights[i] * value));
-    heldBound += weights[i] * jackknife(values);
+    if (Number.isNaN(own[heads[i]])) continue;
+    const first = heads[i] * groups.count;
+    for (let group = 0; group < groups.count; ++group) sums[group] += weights[i] * without[first + group];
+    heldBound += weights[i] * own[heads[i]];
   }
   return heldBound > 0 ? (bound * jackknife(sums)) / heldBound : bound;
+}
+
+const jackknives = new WeakMap<Cells, Float64Array>();
+
+/** The jackknife error of each head; NaN for a head that has no value without some group. */
+function headJackknives(groups: Cells, without: Float64Array): Float64Array {
+  const known = jackknives.get(groups);
+  if (known) return known;
+  const errors = Float64Array.from({ length: without.length / groups.count }, (_, head) =>
+    jackknife(Array.from(without.subarray(head * groups.count, (head + 1) * groups.count))),
+  );
+  jackknives.set(groups, errors);
+  return errors;
 }
 
 /** The weights of a head's components, scaled to sum to 1; NaN when all are 0. */

@@ -17,36 +17,10 @@ export function axis(look: Look, name: string, more: Option = {}): Option {
     name,
     nameLocation: "middle",
     nameTextStyle: { color: look.muted, fontSize: 12 },
-    axisLine: { show: true, lineStyle: { color: look.faint } },
+    axisLine: { show: true, onZero: false, lineStyle: { color: look.faint } },
     axisTick: { show: false },
     axisLabel: { color: look.muted, fontSize: 11, hideOverlap: true },
     splitLine: { show: false },
-    ...more,
-  };
-}
-
-/** The scale of colours with what they mean, below the chart. A saved image has no other title. */
-export function scale(
-  look: Look,
-  colors: string[],
-  range: [number, number],
-  meaning: string,
-  more: Option = {},
-): Option {
-  return {
-    type: "continuous",
-    min: range[0],
-    max: range[1],
-    inRange: { color: colors },
-    orient: "horizontal",
-    left: "center",
-    bottom: 0,
-    itemWidth: 10,
-    itemHeight: 160,
-    text: [shown(range[1]), `${meaning}   ${shown(range[0])}`],
-    textStyle: { color: look.muted, fontSize: 11 },
-    textGap: 8,
-    hoverLink: false,
     ...more,
   };
 }

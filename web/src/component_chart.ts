@@ -2,17 +2,30 @@
 
 import { axis, base, tip, tooltip, type Row } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
+import type { ChartTable } from "./chart_table.ts";
 import { shares } from "./cells.ts";
 import type { Cells, Dataset } from "./data.ts";
-import { mean, median, shown } from "./numbers.ts";
+import { median, shown } from "./numbers.ts";
 import { headCount, headName, middleOfHeads, type Page } from "./page.ts";
 
+let last: { heads: readonly number[]; middle: string; cells: Cells; shares: number[] } | null = null;
+
 function middleShares(page: Page, cells: Cells): number[] {
-  const middle = page.view.middle === "mean" ? mean : median;
-  const all = page.heads.map((head) => shares(cells, head));
-  return Array.from({ length: cells.count }, (_, i) =>
-    middle(all.map((one) => one[i]).filter((share) => !Number.isNaN(share))),
-  );
+  const { heads, view } = page;
+  if (last?.heads !== heads || last.middle !== view.middle || last.cells !== cells) {
+    last = { heads, middle: view.middle, cells, shares: makeMiddleShares(page, cells) };
+  }
+  return last.shares;
+}
+
+function makeMiddleShares(page: Page, cells: Cells): number[] {
+  const all = page.heads.map((head) => shares(cells, head)).filter((one) => !Number.isNaN(one[0]));
+  if (page.view.middle === "median") {
+    return Array.from({ length: cells.count }, (_, i) => median(all.map((one) => one[i])));
+  }
+  const sums = new Array<number>(cells.count).fill(0);
+  for (const one of all) one.forEach((share, i) => (sums[i] += share));
+  return sums.map((sum) => sum / all.length);
 }
 
 function option(page: Page, cells: Cells): Option {
@@ -63,6 +76,18 @@ function option(page: Page, cells: Cells): Option {
   };
 }
 
+function table(page: Page, cells: Cells): ChartTable {
+  const { view, data } = page;
+  const model = middleShares(page, cells);
+  const single = view.scope === "head" && view.head >= 0;
+  const own = single ? shares(cells, view.head) : null;
+  const rows = Array.from(cells.keys.component, (key, i) => (own ? [key, own[i], model[i]] : [key, model[i]]));
+  return {
+    columns: ["component", ...(single ? [headName(data, view.head)] : []), middleOfHeads(page)],
+    rows,
+  };
+}
+
 export function componentChart(data: Dataset): Chart | null {
   const cells = data.tables.components;
   if (!cells) return null;
@@ -71,6 +96,7 @@ export function componentChart(data: Dataset): Chart | null {
     title: "Where position is written, pooled over positions",
     followsHead: true,
     option: (page) => option(page, cells),
+    table: (page) => table(page, cells),
     height: (_page, width) => Math.round(Math.min(460, Math.max(300, width * 0.62))),
     caption: (page) => {
       const single = page.view.scope === "head" && page.view.head >= 0;

@@ -1,13 +1,16 @@
 // Plasticity over position: a thin line for each head, a bold line for the mean or median over heads with the error of
 // the mean.
 
-import { axis, base, headTip, type Row, scale, tip, tooltip } from "./chart_parts.ts";
+import { axis, base, headTip, type Row, tip, tooltip } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
+import type { ChartTable } from "./chart_table.ts";
+import { colorBar, colorBarHeight, coloring } from "./color_bar.ts";
 import { curveColumns, curves, type Curves, geometry, meanError, support } from "./cells.ts";
-import type { Dataset } from "./data.ts";
+import { type Dataset, shortName } from "./data.ts";
 import { segments } from "./dom.ts";
-import { mean, shown, span, tokens, weighted, withError } from "./numbers.ts";
-import { headCount, headName, littleData, middleOfHeads, type Page } from "./page.ts";
+import { mean, quantiles, shown, span, tokens, weighted, withError } from "./numbers.ts";
+import { headCount, headName, littleData, markedHeads, middleOfHeads, type Page } from "./page.ts";
+import { mostKept } from "./state.ts";
 
 interface Api {
   value(dimension: number): number;
@@ -16,7 +19,7 @@ interface Api {
 }
 
 /** A point of a bold line. */
-interface Point {
+export interface Point {
   x: number;
   y: number;
   error: number; // NaN: unknown
@@ -25,7 +28,8 @@ interface Point {
   heads: number;
 }
 
-function points(all: Curves, head: number): Point[] {
+/** The points of a head. */
+export function points(all: Curves, head: number): Point[] {
   const line: Point[] = [];
   for (let at = 0; at < all.buckets.length; ++at) {
     const count = all.count(head, at);
@@ -35,8 +39,18 @@ function points(all: Curves, head: number): Point[] {
   return line;
 }
 
+let lastMiddle: { heads: readonly number[]; middle: string; all: Curves; line: Point[] } | null = null;
+
 /** The mean or median over heads, weighted by their counts. Only the mean has an error. */
-function middleLine(page: Page, all: Curves): Point[] {
+export function middleLine(page: Page, all: Curves): Point[] {
+  const { heads, view } = page;
+  if (lastMiddle?.heads !== heads || lastMiddle.middle !== view.middle || lastMiddle.all !== all) {
+    lastMiddle = { heads, middle: view.middle, all, line: makeMiddleLine(page, all) };
+  }
+  return lastMiddle.line;
+}
+
+function makeMiddleLine(page: Page, all: Curves): Point[] {
   const { data, view } = page;
   const line: Point[] = [];
   const anywhere = new Set<number>();
@@ -66,14 +80,57 @@ function middleLine(page: Page, all: Curves): Point[] {
   return line;
 }
 
+// More lines than these cannot be told apart. Bands show where they lie.
+const mostLines = 1500;
+
+/** The values between which the middle half and nine tenths of the heads lie, from bucket to bucket. */
+function crowdBands(page: Page, all: Curves): Option[] {
+  const { data, look } = page;
+  const ends: { x: number; at: number[] }[] = [];
+  for (let at = 0; at < all.buckets.length; ++at) {
+    const heads = page.heads.filter(
+      (head) => !Number.isNaN(all.y(head, at)) && !(all.count(head, at) < data.minCount),
+    );
+    if (heads.length === 0) continue;
+    const values = heads.map((head) => all.y(head, at));
+    ends.push({
+      x: mean(heads.map((head) => all.x(head, at))),
+      at: quantiles(values, [0.05, 0.25, 0.75, 0.95]),
+    });
+  }
+  return [0, 1].map((which) => ({
+    id: `crowd-${which}`,
+    type: "custom",
+    silent: true,
+    clip: true,
+    z: 1,
+    data: ends.slice(1).map((end, i) => [end.x, end.at[1], i]),
+    encode: { x: 0, y: 1 },
+    renderItem: (_: unknown, api: Api) => {
+      const [from, to] = [ends[api.value(2)], ends[api.value(2) + 1]];
+      const corners = [
+        [from.x, from.at[which]],
+        [to.x, to.at[which]],
+        [to.x, to.at[3 - which]],
+        [from.x, from.at[3 - which]],
+      ];
+      return {
+        type: "polygon",
+        shape: { points: corners.map((corner) => api.coord(corner)) },
+        style: { fill: look.muted, opacity: 0.2 },
+      };
+    },
+  }));
+}
+
 function headLines(page: Page, all: Curves): Option {
-  const { data, heads, view } = page;
+  const { data, heads } = page;
   // A head's own line leaves out points with little data. A single head is the bold line.
   const shownOf = (head: number) => points(all, head).filter((point) => !(point.count < data.minCount));
   const lines = new Map(heads.length === 1 ? [] : heads.map((head) => [head, shownOf(head).map(({ x, y }) => [x, y])]));
   const drawn = heads.filter((head) => (lines.get(head)?.length ?? 0) > 0);
   const crowd = Math.min(0.55, Math.max(0.12, 12 / Math.sqrt(drawn.length * 12)));
-  const opacity = view.scope === "head" ? crowd * 0.5 : crowd;
+  const opacity = crowd * 0.8;
   return {
     id: "heads",
     type: "custom",
@@ -144,9 +201,20 @@ function boldLine(page: Page, id: string, line: Point[], color: string, z: numbe
   ];
 }
 
-function chosenLine(page: Page, all: Curves): Option[] {
-  const line = page.view.head >= 0 ? points(all, page.view.head) : [];
-  return boldLine(page, "chosen", line, page.look.accent, 7);
+/** The lines of the chosen head and of those that it is compared with. All of them exist at all times, empty if need be:
+ * ECharts keeps a series that is no longer named. */
+function chosenLines(page: Page, all: Curves): Option[] {
+  const marked = markedHeads(page).reverse();
+  const slots = Array.from({ length: mostKept + 1 }, (_, i) => marked[i]);
+  return slots.flatMap((one, i) =>
+    boldLine(page, `chosen-${i}`, one ? points(all, one.head) : [], one?.color ?? page.look.accent, 20 - i),
+  );
+}
+
+/** The head of a series of chosenLines; -1: the series is none of them. */
+function headOfLine(page: Page, id = ""): number {
+  const slot = /^chosen-(\d+)/.exec(id);
+  return slot ? (markedHeads(page).reverse()[Number(slot[1])]?.head ?? -1) : -1;
 }
 
 function pointTip(page: Page, all: Curves, title: string, point: Point): HTMLElement {
@@ -164,7 +232,18 @@ function option(page: Page, all: Curves): Option {
   const { data, view, look } = page;
   const place = geometry(data);
   const middle = middleLine(page, all);
-  const series = [headLines(page, all), ...boldLine(page, "middle", middle, look.ink, 4), ...chosenLine(page, all)];
+  const isCrowd = page.heads.length > mostLines;
+  const series = [
+    ...(isCrowd ? crowdBands(page, all) : [headLines(page, all)]),
+    ...boldLine(page, "middle", middle, look.ink, 4),
+    ...chosenLines(page, all),
+  ];
+  const scale = {
+    colors: look.points,
+    range: [0, Math.max(1, data.model.num_layers - 1)] as [number, number],
+    meaning: "layer",
+  };
+  const hasColors = data.model.num_layers > 1 && page.heads.length > 1 && !isCrowd;
   const name = data.tables.time?.columns.position || place.known ? "position of the query, in tokens" : "query bucket";
   // A linear axis of log2(position): the logarithmic axis of ECharts steps by 2^10 and leaves half of the chart empty.
   const doublings = {
@@ -175,7 +254,7 @@ function option(page: Page, all: Curves): Option {
   };
   return {
     ...base(look),
-    grid: { left: 48, right: 18, top: 12, bottom: 88 },
+    grid: { left: 48, right: 18, top: 12, bottom: 54 + (hasColors ? colorBarHeight : 0) },
     xAxis: axis(look, name, {
       type: "value",
       nameGap: 28,
@@ -188,12 +267,8 @@ function option(page: Page, all: Curves): Option {
       nameGap: 32,
       splitLine: { show: true, lineStyle: { color: look.line } },
     }),
-    visualMap: scale(look, look.points, [0, Math.max(1, data.model.num_layers - 1)], "", {
-      show: data.model.num_layers > 1 && page.heads.length > 1,
-      dimension: 2,
-      seriesIndex: 0,
-      text: [`layer ${data.model.num_layers - 1}`, "layer 0"],
-    }),
+    visualMap: hasColors ? coloring(scale, { dimension: 2, seriesIndex: 0 }) : [],
+    graphic: hasColors ? [colorBar(look, scale)] : [],
     tooltip: tooltip(look, (item) => {
       const values = item.data as number[];
       if (item.seriesId === "heads")
@@ -202,12 +277,12 @@ function option(page: Page, all: Curves): Option {
           values[3],
           data.schema.headline.filter((column) => data.columns.has(column)),
         );
-      const isChosen = item.seriesId?.startsWith("chosen");
-      const line = isChosen ? points(all, view.head) : middle;
+      const chosen = headOfLine(page, item.seriesId);
+      const line = chosen >= 0 ? points(all, chosen) : middle;
       const point = line[values[2]];
       if (!point) return null;
-      const title = isChosen
-        ? headName(data, view.head)
+      const title = chosen >= 0
+        ? headName(data, chosen)
         : page.heads.length === 1
           ? middleOfHeads(page)
           : `${view.middle === "mean" ? "Mean" : "Median"} of ${point.heads} heads`;
@@ -224,7 +299,7 @@ function measure(data: Dataset, column: string): string {
 }
 
 function caption(page: Page, all: Curves): string {
-  const { data, view, look } = page;
+  const { data, view } = page;
   const middle = middleLine(page, all);
   const parts = [`${measure(data, view.curve)} plasticity by position of the query.`];
   const counts = span(middle.map((point) => point.count));
@@ -232,12 +307,17 @@ function caption(page: Page, all: Curves): string {
   parts.push(
     page.heads.length === 1
       ? `${middleOfHeads(page)}.`
-      : `Thin lines: ${headCount(page)}; bold: their ${view.middle}${weights}.`,
+      : page.heads.length > mostLines
+        ? `Grey: the middle half and nine tenths of ${headCount(page)}; bold: their ${view.middle}${weights}.`
+        : `Thin lines: ${headCount(page)}; bold: their ${view.middle}${weights}.`,
   );
+  const marked = markedHeads(page).map(({ head }) => (head === view.head ? "" : shortName(data, head)));
   if (view.head >= 0) {
     const name = headName(data, view.head).replace("Layer", "layer");
-    parts.push(`In ${look.accentName}: ${name}.`);
+    parts.push(`In ${page.look.accentName}: ${name}.`);
   }
+  const others = marked.filter((name) => name !== "");
+  if (others.length > 0) parts.push(`In the colours of the card: ${others.join(", ")}.`);
   if (counts !== "") parts.push(`${counts} ${all.counts} in a bucket.`);
   if (middle.some((point) => !Number.isNaN(point.error))) {
     const isBound = page.heads.length > 1 && !data.tables.groups?.columns.ap_exact;
@@ -249,19 +329,39 @@ function caption(page: Page, all: Curves): string {
   return parts.join(" ");
 }
 
+/** Position and value of the mean or median, then those of the chosen heads. */
+function table(page: Page, all: Curves): ChartTable {
+  const { log } = geometry(page.data);
+  const lines: [string, Point[]][] = [[middleOfHeads(page), middleLine(page, all)]];
+  for (const { head } of markedHeads(page).reverse()) lines.push([headName(page.data, head), points(all, head)]);
+  const rows = lines.flatMap(([name, line]) =>
+    line.map((point) => [name, Math.round(log ? 2 ** point.x : point.x), point.y, point.error, point.count]),
+  );
+  return { columns: ["line", "position", page.view.curve, "standard error", all.counts || "count"], rows };
+}
+
+const placed = new WeakMap<Dataset, Map<string, Curves | null>>();
+
+/** The curves of a column, by position or by its logarithm; the same object each time. */
+export function placedCurves(data: Dataset, column: string): Curves | null {
+  const known = placed.get(data) ?? new Map<string, Curves | null>();
+  placed.set(data, known);
+  const found = known.get(column);
+  if (found !== undefined) return found;
+  let made = curves(data, column);
+  if (made && geometry(data).log) {
+    const { x } = made;
+    made = { ...made, x: (head, at) => Math.log2(Math.max(1, x(head, at))) };
+  }
+  known.set(column, made);
+  return made;
+}
+
 export function curveChart(page: Page): (Chart & { sync(page: Page): void }) | null {
   const { data } = page;
   const columns = curveColumns(data);
   if (columns.length === 0) return null;
-  const { log } = geometry(data);
-  const made = new Map<string, Curves>();
-  for (const column of columns) {
-    const measured = curves(data, column);
-    if (!measured) continue;
-    const x = (head: number, at: number) => Math.log2(Math.max(1, measured.x(head, at)));
-    made.set(column, log ? { ...measured, x } : measured);
-  }
-  const all = (now: Page) => made.get(now.view.curve) as Curves;
+  const all = (now: Page) => placedCurves(data, now.view.curve) as Curves;
   const choices = columns.map((column) => ({ value: column, label: measure(data, column) }));
   const column = segments("Which plasticity", choices, (curve) => page.change({ curve }));
   return {
@@ -271,9 +371,10 @@ export function curveChart(page: Page): (Chart & { sync(page: Page): void }) | n
     controls: choices.length > 1 ? [column.element] : [],
     sync: (now) => column.show(now.view.curve),
     option: (now) => option(now, all(now)),
-    mark: (now) => chosenLine(now, all(now)),
-    height: (_page, width) => Math.round(Math.min(420, Math.max(330, width * 0.66))),
+    mark: (now) => chosenLines(now, all(now)),
+    height: (_page, width) => Math.round(Math.min(430, Math.max(340, width * 0.66))),
     caption: (now) => caption(now, all(now)),
     headOf: (item) => (item.seriesId === "heads" ? (item.data as number[])[3] : -1),
+    table: (now) => table(now, all(now)),
   };
 }

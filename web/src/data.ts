@@ -47,7 +47,13 @@ interface Head {
   program: { version: string; commit: string };
   source: string;
   run: { [key: string]: Json } | null;
-  model: { name: string | null; num_layers: number; num_q_heads: number; windows: Record<string, number> };
+  model: {
+    name: string | null;
+    num_layers: number;
+    num_q_heads: number;
+    num_k_heads: number;
+    windows: Record<string, number>; // tokens, by layer with a sliding window
+  };
   heads: Record<"layer" | "q_head" | "k_head", Block>;
   metrics: { name: string; block: Block }[];
   labels: { name: string; block: Block }[];
@@ -95,11 +101,18 @@ function unpack(block: Block, bytes: ArrayBuffer): Float64Array {
   return values;
 }
 
-async function inflated(text: string): Promise<ArrayBuffer> {
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const native = (Uint8Array as unknown as { fromBase64?(text: string): Uint8Array<ArrayBuffer> }).fromBase64;
+  if (native) return native.call(Uint8Array, text);
+  // For browsers before 2025.
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; ++i) bytes[i] = binary.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return bytes;
+}
+
+async function inflated(text: string): Promise<ArrayBuffer> {
+  const stream = new Blob([fromBase64(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(stream).arrayBuffer();
 }
 
@@ -148,12 +161,16 @@ export function shortName(data: Dataset, head: number): string {
   return `L${data.layer[head]} · H${data.qHead[head]}`;
 }
 
+const places = new WeakMap<Dataset, Map<string, number>>();
+
 /** The index of a head, or -1. */
 export function findHead(data: Dataset, layer: number, qHead: number): number {
-  for (let i = 0; i < data.count; ++i) {
-    if (data.layer[i] === layer && data.qHead[i] === qHead) return i;
+  let found = places.get(data);
+  if (!found) {
+    found = new Map(Array.from({ length: data.count }, (_, i) => [`${data.layer[i]}.${data.qHead[i]}`, i]));
+    places.set(data, found);
   }
-  return -1;
+  return found.get(`${layer}.${qHead}`) ?? -1;
 }
 
 /** A member of nested objects such as run.json; null when a part of the path is missing. */

@@ -18,6 +18,16 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+/** An element of a drawing. */
+export function svg(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined && value !== false) made.setAttribute(name, String(value));
+  }
+  made.append(...children.filter((child): child is Node | string => child !== null && child !== undefined));
+  return made;
+}
+
 export function button(label: string, act: () => void, attributes: Attributes = {}): HTMLButtonElement {
   const made = element("button", { type: "button", ...attributes }, label);
   made.addEventListener("click", act);

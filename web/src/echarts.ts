@@ -1,7 +1,7 @@
 // The parts of ECharts that are used; the rest stays out of the page.
 
 import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
-import { GridComponent, TooltipComponent, VisualMapContinuousComponent } from "echarts/components";
+import { GraphicComponent, GridComponent, TooltipComponent, VisualMapContinuousComponent } from "echarts/components";
 import { use } from "echarts/core";
 import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
 
@@ -11,6 +11,7 @@ use([
   HeatmapChart,
   LineChart,
   ScatterChart,
+  GraphicComponent,
   GridComponent,
   TooltipComponent,
   VisualMapContinuousComponent,
@@ -18,4 +19,4 @@ use([
   SVGRenderer,
 ]);
 
-export { init, type ECharts } from "echarts/core";
+export { graphic, init, type ECharts } from "echarts/core";

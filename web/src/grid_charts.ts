@@ -1,8 +1,10 @@
 // Two heatmaps of cells: query bucket by key bucket, and distance by distance.
 
-import { axis, base, type CellApi, cellShape, hatched, scale, tip, tooltip, type Row } from "./chart_parts.ts";
+import { axis, base, type CellApi, cellShape, hatched, tip, tooltip, type Row } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
-import { countsOf, distanceBin, geometry, middleOf } from "./cells.ts";
+import type { ChartTable } from "./chart_table.ts";
+import { colorBar, colorBarHeight, coloring } from "./color_bar.ts";
+import { countsOf, distanceBin, geometry, middleOnce } from "./cells.ts";
 import type { Cells, Dataset, TableName } from "./data.ts";
 import { segments } from "./dom.ts";
 import { magma } from "./look.ts";
@@ -39,7 +41,7 @@ function valuesOf(page: Page, grid: Grid) {
   const counts = countsOf(data, grid.table, grid.column);
   const heads = isHead(page) ? [view.head] : page.heads;
   return {
-    ...middleOf(grid.cells, grid.column, heads, view.middle, counts?.values ?? null),
+    ...middleOnce(grid.cells, grid.column, heads, view.middle, counts?.values ?? null),
     counts: counts?.word ?? "",
     of: heads.length,
   };
@@ -66,9 +68,10 @@ function gridOption(page: Page, grid: Grid): Option {
     (support[cell] < data.minCount ? little : drawn).push(place);
   }
   const greatest = drawn.reduce((most, entry) => Math.max(most, entry[2]), 0);
+  const scale = { colors: magma, range: grid.range ?? ([0, greatest || 1] as [number, number]), meaning: grid.meaning };
   return {
     ...base(look),
-    grid: { left: 58, right: 14, top: 10, bottom: 88 },
+    grid: { left: 58, right: 14, top: 10, bottom: 54 + colorBarHeight },
     xAxis: axis(look, across.title, {
       type: "category",
       data: across.present.map(across.label),
@@ -81,7 +84,8 @@ function gridOption(page: Page, grid: Grid): Option {
       nameGap: 42,
       axisLine: { show: false },
     }),
-    visualMap: scale(look, magma, grid.range ?? [0, greatest || 1], grid.meaning, { dimension: 2, seriesIndex: 0 }),
+    visualMap: coloring(scale, { dimension: 2, seriesIndex: 0 }),
+    graphic: colorBar(look, scale),
     tooltip: tooltip(look, (item) => {
       const cell = (item.data as number[])[3];
       const rows: Row[] = [
@@ -112,6 +116,23 @@ function gridOption(page: Page, grid: Grid): Option {
   };
 }
 
+/** A row for each cell. */
+function gridTable(page: Page, grid: Grid): ChartTable {
+  const { cells, column, keys } = grid;
+  const { values, heads, totals, counts, of } = valuesOf(page, grid);
+  const rows: (number | string)[][] = [];
+  for (let cell = 0; cell < cells.count; ++cell) {
+    if (Number.isNaN(values[cell])) continue;
+    const row: (number | string)[] = keys.map((key) => key.long(cells.keys[key.name][cell]));
+    row.push(values[cell]);
+    if (counts) row.push(totals[cell]);
+    if (of > 1) row.push(heads[cell]);
+    rows.push(row);
+  }
+  const columns = [...keys.map((key) => key.title), column];
+  return { columns: [...columns, ...(counts ? [counts] : []), ...(of > 1 ? ["heads"] : [])], rows };
+}
+
 /** For captions: whose cells are shown, and how much data is behind them. */
 function countCaption(page: Page, grid: Grid): string {
   const { values, totals, support, counts, of } = valuesOf(page, grid);
@@ -123,7 +144,7 @@ function countCaption(page: Page, grid: Grid): string {
   return isLittle ? `${text} Hatched, little data: ${littleData(page.data, counts, of)}.` : text;
 }
 
-const height = (_page: Page, width: number) => Math.round(Math.min(460, Math.max(340, width * 0.72)));
+const height = (_page: Page, width: number) => Math.round(Math.min(470, Math.max(350, width * 0.72)));
 
 export function bucketChart(data: Dataset): Chart | null {
   const cells = data.tables.buckets;
@@ -148,6 +169,7 @@ export function bucketChart(data: Dataset): Chart | null {
     title: "Pooled, by position of query and keys",
     followsHead: true,
     option: (page) => gridOption(page, grid),
+    table: (page) => gridTable(page, grid),
     height,
     caption: (page) => `${countCaption(page, grid)} Pooled plasticity of two keys in one bucket, for queries in a later bucket.`,
   };
@@ -179,6 +201,7 @@ export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) 
     controls: choices.length > 1 ? [column.element] : [],
     sync: (now) => column.show(now.view.distance),
     option: (now) => gridOption(now, grid(now)),
+    table: (now) => gridTable(now, grid(now)),
     height,
     caption: (now) => {
       const meaning = shown.find(({ name }) => name === now.view.distance)?.meaning ?? now.view.distance;

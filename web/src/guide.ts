@@ -1,5 +1,7 @@
 // How to read the report. docs/method.md of the project explains it in full.
 
+import { columnChoices, meaning } from "./columns.ts";
+import type { Dataset } from "./data.ts";
 import { element } from "./dom.ts";
 
 const entries: [string, string][] = [
@@ -43,12 +45,29 @@ const entries: [string, string][] = [
   ],
 ];
 
-export function guide(): HTMLElement {
+/** What every column of the run means, topic by topic: for those who cannot hover over its name. */
+function glossary(data: Dataset): HTMLElement {
+  const names = columnChoices(data, false).map(({ value }) => value);
+  const entries = names.flatMap((name) => {
+    const text = meaning(data, name);
+    if (text === "") return [];
+    return [element("div", {}, element("dt", {}, name), element("dd", {}, `${text}.`))];
+  });
+  return element(
+    "details",
+    { class: "glossary", id: "glossary" },
+    element("summary", {}, "What the columns mean"),
+    element("dl", {}, ...entries),
+  );
+}
+
+export function guide(data: Dataset): HTMLElement {
   const parts = entries.map(([title, text]) => element("div", {}, element("h3", {}, title), element("p", {}, text)));
   return element(
     "section",
-    { class: "guide", id: "guide" },
+    { class: "guide", id: "guide", tabindex: -1, "aria-label": "How to read this" },
     element("h2", {}, "How to read this"),
     element("div", { class: "columns" }, ...parts),
+    glossary(data),
   );
 }

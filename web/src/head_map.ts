@@ -1,10 +1,13 @@
 // A map of all heads by layer and number, coloured by one column.
 
-import { axis, base, type CellApi, cellShape, hatched, headTip, scale, tip, tooltip } from "./chart_parts.ts";
-import type { Chart, Option } from "./chart_card.ts";
+import { axis, base, type CellApi, cellShape, hatched, headTip, tip, tooltip } from "./chart_parts.ts";
+import type { Chart, Item, Option } from "./chart_card.ts";
+import type { ChartTable } from "./chart_table.ts";
+import { colorBar, colorBarHeight, coloring } from "./color_bar.ts";
 import {
   columnChoices,
   countOf,
+  errorOf,
   hasLittleData,
   mainColumn,
   meaning,
@@ -13,22 +16,23 @@ import {
   usualFacts,
   valueOf,
 } from "./columns.ts";
-import { findHead } from "./data.ts";
+import { type Dataset, findHead } from "./data.ts";
 import { selector } from "./dom.ts";
 import { viridis } from "./look.ts";
+import { groupSeries, hasGroups, layerMeans, layerSeries, marginNames, slidingSeries } from "./map_margins.ts";
+import { mapOverlay, type MapGrid, shownPlan } from "./map_overlay.ts";
 import { counted, shown, span } from "./numbers.ts";
-import { headName, type Page } from "./page.ts";
+import { chooseHead, headName, keepHead, type Page } from "./page.ts";
+import { planBar } from "./plan_bar.ts";
+import { rangeFields } from "./range_fields.ts";
+import { numbersOf } from "./state.ts";
 
-interface Drawing {
-  coordSys: { x: number; y: number; width: number; height: number };
-}
 function missingCells(page: Page): number[][] {
   const { data } = page;
-  const measured = new Set(Array.from({ length: data.count }, (_, i) => data.layer[i] * 1e5 + data.qHead[i]));
   const cells: number[][] = [];
   for (let layer = 0; layer < data.model.num_layers; ++layer) {
     for (let head = 0; head < data.model.num_q_heads; ++head) {
-      if (!measured.has(layer * 1e5 + head)) cells.push([layer, head]);
+      if (findHead(data, layer, head) < 0) cells.push([layer, head]);
     }
   }
   return cells;
@@ -56,82 +60,81 @@ function missingSeries(page: Page): Option {
 }
 
 /** Heads whose value rests on little data. */
-function littleSeries(page: Page, known: number[]): Option {
-  const { data, view, look } = page;
+function littleSeries(page: Page, heads: number[]): Option {
+  const { data, look } = page;
   return {
     id: "little",
     type: "custom",
-    data: known
-      .filter((head) => hasLittleData(data, view.map, head))
-      .map((head) => [data.layer[head], data.qHead[head], head]),
+    data: heads.map((head) => [data.layer[head], data.qHead[head], NaN, head]),
     renderItem: (_: unknown, api: CellApi) => hatched(look, cellShape(api, 1)),
   };
 }
 
-function chosenSeries(page: Page): Option {
-  const { data, view, look } = page;
-  return {
-    id: "chosen",
-    type: "custom",
-    silent: true,
-    z: 5,
-    data: view.head >= 0 ? [[data.layer[view.head], data.qHead[view.head]]] : [],
-    renderItem: (_: unknown, api: CellApi) => {
-      const shape = cellShape(api, -1);
-      return {
-        type: "group",
-        children: [
-          { type: "rect", shape, style: { fill: "none", stroke: look.surface, lineWidth: 5 } },
-          { type: "rect", shape, style: { fill: "none", stroke: look.accent, lineWidth: 2.5 } },
-        ],
-      };
-    },
-  };
-}
-
-/** A bar below each layer with a sliding window. */
-function slidingSeries(page: Page): Option {
-  return {
-    id: "sliding",
-    type: "custom",
-    silent: true,
-    clip: false,
-    data: Object.keys(page.data.model.windows).map((layer) => [Number(layer), 0]),
-    renderItem: (drawing: Drawing, api: CellApi) => {
-      const [x] = api.coord([api.value(0), 0]);
-      const [width] = api.size([1, 1]);
-      const bar = {
-        x: x - width / 2 + 1,
-        y: drawing.coordSys.y + drawing.coordSys.height + 3,
-        width: width - 2,
-        height: 4,
-      };
-      return { type: "rect", shape: bar, style: { fill: page.look.ink } };
-    },
-  };
+function gridOf(page: Page): MapGrid {
+  const left = page.data.model.num_q_heads > 100 ? 54 : 46;
+  return { left, right: hasGroups(page.data) ? 38 : 12, top: 30, bottom: 56 + colorBarHeight };
 }
 
 /** The height of a cell in pixels: cells are as square as possible, and the whole map fits on one screen. */
 function cellHeight(page: Page, width: number): number {
   const { num_layers: layers, num_q_heads: heads } = page.data.model;
-  return Math.max(9, Math.min(26, (width - 58) / layers, 580 / heads));
+  const { left, right } = gridOf(page);
+  const least = heads > 64 ? 4.5 : 9;
+  return Math.max(least, Math.min(26, (width - left - right) / layers, 580 / heads));
+}
+
+/** The ends of the colours: those that were set, otherwise those of the column. */
+function colorsOf(page: Page): { range: [number, number]; exceeded: [boolean, boolean] } {
+  const { data, view } = page;
+  const all = Array.from({ length: data.count }, (_, i) => i);
+  const [low, high] = rangeOf(data, view.map, all);
+  const [from, to] = numbersOf(view.range, 2) ?? [NaN, NaN];
+  const range: [number, number] = [Number.isNaN(from) ? low : from, Number.isNaN(to) ? high : to];
+  if (!(range[0] < range[1])) return { range: [low, high], exceeded: [false, false] };
+  const counts = all.filter((head) => !hasLittleData(data, view.map, head));
+  const beyond = (test: (value: number) => boolean) => counts.some((head) => test(valueOf(data, view.map, head)));
+  return { range, exceeded: [beyond((value) => value < range[0]), beyond((value) => value > range[1])] };
+}
+
+function headOf(item: Item): number {
+  return ["heads", "faded", "little"].includes(item.seriesId ?? "") ? (item.data as number[])[3] : -1;
+}
+
+/** The cells of heads, one series for those that pass the filter and one for the others. */
+function cellSeries(page: Page, known: number[], width: number): Option[] {
+  const { data, view, look } = page;
+  const passing = new Set(page.heads);
+  const item = (head: number) => [data.layer[head], data.qHead[head], valueOf(data, view.map, head), head];
+  const border = cellHeight(page, width) < 8 ? 0 : 1;
+  const series = (id: string, heads: number[], opacity: number): Option => ({
+    id,
+    type: "heatmap",
+    data: heads.map(item),
+    progressive: 0,
+    itemStyle: { borderColor: look.surface, borderWidth: border, opacity },
+    emphasis: { itemStyle: { borderColor: look.ink, borderWidth: 2 } },
+  });
+  return [
+    series("heads", known.filter((head) => passing.has(head)), 1),
+    series("faded", known.filter((head) => !passing.has(head)), 0.12),
+  ];
 }
 
 function option(page: Page, width: number): Option {
   const { data, view, look } = page;
-  const all = Array.from({ length: data.count }, (_, i) => i);
-  const passing = new Set(page.heads);
-  const known = all.filter((head) => !Number.isNaN(valueOf(data, view.map, head)));
-  const cells = known
-    .filter((head) => !hasLittleData(data, view.map, head))
-    .map((head) => ({
-      value: [data.layer[head], data.qHead[head], valueOf(data, view.map, head), head],
-      itemStyle: { opacity: passing.has(head) ? 1 : 0.12 },
-    }));
+  const known = Array.from({ length: data.count }, (_, i) => i).filter(
+    (head) => !Number.isNaN(valueOf(data, view.map, head)),
+  );
+  const [enough, little]: [number[], number[]] = [[], []];
+  for (const head of known) (hasLittleData(data, view.map, head) ? little : enough).push(head);
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => String(i));
+  const word = measureWord(data, view.map);
+  const scale = { colors: viridis, ...colorsOf(page), meaning: view.map + (word ? `, ${word}` : "") };
+  const grid = gridOf(page);
   return {
     ...base(look),
-    grid: { left: 46, right: 12, top: 8, bottom: 74 },
+    // ECharts would otherwise move the grid for long labels, and shapes over the map would not fit.
+    grid: { ...grid, outerBoundsMode: "none" },
     xAxis: axis(look, "layer", {
       type: "category",
       data: numbers(data.model.num_layers),
@@ -145,48 +148,42 @@ function option(page: Page, width: number): Option {
       inverse: true,
       nameGap: 28,
       axisLine: { show: false },
-      axisLabel: { color: look.muted, fontSize: 11, interval: cellHeight(page, width) < 14 ? 3 : 0 },
+      axisLabel: { color: look.muted, fontSize: 11, interval: Math.ceil(13 / cellHeight(page, width)) - 1 },
     }),
-    visualMap: scale(look, viridis, rangeOf(data, view.map, all), view.map, { dimension: 2, seriesIndex: 0 }),
+    visualMap: coloring(scale, { dimension: 2, seriesIndex: [0, 1, 2] }),
+    graphic: [colorBar(look, scale), ...marginNames(page, grid)],
     tooltip: tooltip(look, (item) => {
-      if (item.seriesId === "little") {
-        return headTip(data, (item.data as number[])[2], [view.map, mainColumn(data)]);
-      }
+      const values = item.data as number[];
       if (item.seriesId === "missing") {
-        const [layer, head] = item.data as number[];
-        return tip(`Layer ${layer}, head ${head}`, [["", "not measured"]]);
+        return tip(`Layer ${values[0]}, head ${values[1]}`, [["", "not measured"]]);
       }
-      return headTip(
-        data,
-        (item.data as { value: number[] }).value[3],
-        [view.map, mainColumn(data), ...usualFacts(data)],
-      );
+      if (item.seriesId === "layers") {
+        return tip(`Layer ${values[0]}`, [
+          [`mean ${view.map}`, shown(values[2])],
+          ["heads", shown(values[3])],
+        ]);
+      }
+      const more = item.seriesId === "little" ? [] : usualFacts(data);
+      return headTip(data, values[3], [view.map, mainColumn(data), ...more]);
     }),
     series: [
-      {
-        id: "heads",
-        type: "heatmap",
-        data: cells,
-        itemStyle: { borderColor: look.surface, borderWidth: 1 },
-        emphasis: { itemStyle: { borderColor: look.ink, borderWidth: 2 } },
-      },
+      ...cellSeries(page, enough, width),
+      layerSeries(layerMeans(page)),
       missingSeries(page),
-      littleSeries(page, known),
-      chosenSeries(page),
+      littleSeries(page, little),
+      groupSeries(page),
       slidingSeries(page),
     ],
   };
 }
 
-function caption(page: Page): string {
+let last: { data: Dataset; column: string; text: string } | null = null;
+
+/** For the caption: how much data is behind the values of a column. */
+function countText(page: Page): string {
   const { data, view } = page;
-  const parts = [
-    `${view.map}: ${meaning(data, view.map).replace(/^./, (c) => c.toLowerCase()) || "a column of the table"}.`,
-  ];
-  const windows = [...new Set(Object.values(data.model.windows))];
-  if (windows.length > 0)
-    parts.push(`A bar below a layer: sliding window of ${windows.map(shown).join(" or ")} tokens.`);
-  if (data.count < data.model.num_layers * data.model.num_q_heads) parts.push("Crossed cells were not measured.");
+  if (last?.data === data && last.column === view.map) return last.text;
+  const parts: string[] = [];
   const all = Array.from({ length: data.count }, (_, head) => head);
   const counts = all.map((head) => countOf(data, view.map, head));
   const range = span(counts.map(({ count }) => count));
@@ -197,9 +194,50 @@ function caption(page: Page): string {
   if (all.some((head) => hasLittleData(data, view.map, head))) {
     parts.push(`Hatched: fewer than ${data.minCount} ${counts[0].word}.`);
   }
+  last = { data, column: view.map, text: parts.join(" ") };
+  return last.text;
+}
+
+function caption(page: Page): string {
+  const { data, view } = page;
+  const parts = [
+    `${view.map}: ${meaning(data, view.map).replace(/^./, (c) => c.toLowerCase()) || "a column of the table"}.`,
+    "Strip above: mean of the shown heads of a layer.",
+  ];
+  if (hasGroups(data)) parts.push("Brackets: query heads that read one KV head.");
+  const windows = [...new Set(Object.values(data.model.windows))];
+  if (windows.length > 0)
+    parts.push(`A bar below a layer: sliding window of ${windows.map(shown).join(" or ")} tokens.`);
+  if (data.count < data.model.num_layers * data.model.num_q_heads) parts.push("Crossed cells were not measured.");
+  if (countText(page) !== "") parts.push(countText(page));
+  if (shownPlan(page)) parts.push("Cache plan: outlined heads keep their whole cache, veiled ones a window.");
   if (page.heads.length < data.count) parts.push("Faded heads do not pass the filter.");
   if (view.head >= 0) parts.push(`${headName(data, view.head)}: ${shown(valueOf(data, view.map, view.head))}.`);
   return parts.join(" ");
+}
+
+/** A row for each head, then one for each layer. */
+function table(page: Page): ChartTable {
+  const { data, view } = page;
+  const error = errorOf(data, view.map);
+  const plan = shownPlan(page);
+  const counts = countOf(data, view.map, 0).word;
+  const columns = ["layer", "q_head", "k_head", view.map];
+  if (error) columns.push(error);
+  if (counts) columns.push(counts);
+  if (plan) columns.push("cache");
+  const rows = page.heads.map((head) => {
+    const row: (number | string)[] = [data.layer[head], data.qHead[head], data.kHead[head]];
+    row.push(valueOf(data, view.map, head));
+    if (error) row.push(valueOf(data, error, head));
+    if (counts) row.push(countOf(data, view.map, head).count);
+    if (plan) row.push(plan.heads[data.layer[head] * plan.kvHeads + data.kHead[head]].kind);
+    return row;
+  });
+  for (const { layer, mean } of layerMeans(page)) {
+    rows.push([layer, "mean of layer", "", mean, ...columns.slice(4).map(() => "")]);
+  }
+  return { columns, rows };
 }
 
 const steps: Record<string, [number, number]> = {
@@ -212,14 +250,18 @@ const steps: Record<string, [number, number]> = {
 /** Chooses the next measured head in the direction of an arrow key; Escape clears the choice. */
 function move(page: Page, key: string): boolean {
   const { data, view } = page;
-  if (key === "Escape" && view.head >= 0) {
-    page.change({ head: -1, scope: "model" });
+  if (key === "Escape" && (view.head >= 0 || view.kept.length > 0)) {
+    page.change(view.head >= 0 ? { head: -1, scope: "model" } : { kept: [] });
+    return true;
+  }
+  if (key === " " && view.head >= 0) {
+    keepHead(page);
     return true;
   }
   const step = steps[key];
   if (!step) return false;
   if (view.head < 0) {
-    page.change({ head: 0, scope: "head" });
+    chooseHead(page, 0);
     return true;
   }
   let layer = data.layer[view.head] + step[0];
@@ -227,7 +269,7 @@ function move(page: Page, key: string): boolean {
   while (layer >= 0 && qHead >= 0 && layer < data.model.num_layers && qHead < data.model.num_q_heads) {
     const head = findHead(data, layer, qHead);
     if (head >= 0) {
-      page.change({ head, scope: "head" });
+      chooseHead(page, head);
       break;
     }
     layer += step[0];
@@ -237,7 +279,9 @@ function move(page: Page, key: string): boolean {
 }
 
 export function headMap(page: Page): Chart & { sync(page: Page): void } {
-  const column = selector("Column", columnChoices(page.data, false), (map) => page.change({ map }));
+  const column = selector("Column", columnChoices(page.data, false), (map) => page.change({ map, range: "" }));
+  const range = rangeFields(page, (now) => colorsOf(now).range);
+  const plan = planBar(page);
   return {
     id: "head-map",
     title: "All heads, by layer",
@@ -245,16 +289,22 @@ export function headMap(page: Page): Chart & { sync(page: Page): void } {
       const word = measureWord(now.data, now.view.map);
       return `All heads, by layer: ${now.view.map}${word ? `, ${word}` : ""}`;
     },
-    controls: [column.element],
-    sync: (now) => column.show(now.view.map),
+    controls: [column.element, range.element, ...(plan ? [plan.element] : [])],
+    sync: (now) => {
+      column.show(now.view.map);
+      range.show(now);
+      plan?.show(now);
+    },
     option,
-    mark: chosenSeries,
+    overlay: (now, frame) => mapOverlay(now, gridOf(now), frame),
     caption,
     key: move,
-    height: (now, width) => Math.round(Math.max(180, cellHeight(now, width) * now.data.model.num_q_heads + 82)),
-    headOf: (item) => {
-      if (item.seriesId === "little") return (item.data as number[])[2];
-      return item.seriesId === "heads" ? (item.data as { value: number[] }).value[3] : -1;
+    keys: "Arrow keys choose a head, Space keeps it to compare, Escape clears the choice.",
+    height: (now, width) => {
+      const { top, bottom } = gridOf(now);
+      return Math.round(Math.max(220, cellHeight(now, width) * now.data.model.num_q_heads + top + bottom));
     },
+    headOf,
+    table,
   };
 }

@@ -4,7 +4,7 @@ import { columnChoices, errorOf, meaning, valueOf } from "./columns.ts";
 import { type Dataset, shortName } from "./data.ts";
 import { button, element } from "./dom.ts";
 import { counted, withError } from "./numbers.ts";
-import { headName, type Page } from "./page.ts";
+import { chooseHead, headName, type Page } from "./page.ts";
 import { csv, fileName, save } from "./save.ts";
 
 const rowHeight = 34;
@@ -15,13 +15,26 @@ const mostPrinted = 40;
 
 /** Heads in the order of a column. Heads without a value come last in both directions. */
 export function sortedHeads(data: Dataset, heads: readonly number[], column: string, descending: boolean): number[] {
-  const values = new Map(heads.map((head) => [head, valueOf(data, column, head)]));
+  const values: number[] = [];
+  for (const head of heads) values[head] = valueOf(data, column, head);
   const sign = descending ? -1 : 1;
   return [...heads].sort((a, b) => {
-    const [x, y] = [values.get(a) as number, values.get(b) as number];
+    const [x, y] = [values[a], values[b]];
     if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y)) || a - b;
     return sign * (x - y) || a - b;
   });
+}
+
+let lastOrder: { of: readonly number[]; sort: string; descending: boolean; heads: number[] } | null = null;
+
+/** The heads in the order of the table; sorted again only when the order changes. */
+export function tableOrder(page: Page): number[] {
+  const { heads: of, view } = page;
+  const { sort, descending } = view;
+  if (lastOrder?.of !== of || lastOrder.sort !== sort || lastOrder.descending !== descending) {
+    lastOrder = { of, sort, descending, heads: sortedHeads(page.data, of, sort, descending) };
+  }
+  return lastOrder.heads;
 }
 
 /** The shown columns as CSV, with all digits; standard errors follow their column. */
@@ -76,7 +89,7 @@ export class HeadTable {
     const top = element(
       "div",
       { class: "chart-top" },
-      element("h3", {}, "Table of heads"),
+      element("h3", { id: "title-table", tabindex: -1 }, "Table of heads"),
       element("div", { class: "chart-save" }, picker, saving),
     );
     this.element = element(
@@ -95,7 +108,7 @@ export class HeadTable {
     this.page = page;
     this.order = `${view.sort} ${view.descending} ${view.filter}`;
     if (this.order !== before) this.scroller.scrollTop = 0;
-    this.heads = sortedHeads(data, page.heads, view.sort, view.descending);
+    this.heads = tableOrder(page);
     this.active = Math.max(0, this.heads.indexOf(view.head));
     this.header.replaceChildren(
       this.headerCell("layer", "Head", "row-name"),
@@ -105,9 +118,11 @@ export class HeadTable {
     this.table.setAttribute("aria-rowcount", String(this.heads.length + 1));
     this.scroller.style.maxHeight = `${rowsInView * rowHeight + headerHeight}px`;
     for (const box of this.picker.querySelectorAll("input")) box.checked = view.columns.includes(box.value);
+    const sorted = meaning(data, view.sort);
     this.note.textContent =
       `${this.heads.length.toLocaleString("en-US")} of ${counted(data.count, "head")}. ` +
-      "Choose a head to see it in the charts; ± is one standard error.";
+      "Choose a head to see it in the charts; ± is one standard error." +
+      (sorted === "" ? "" : ` Sorted by ${view.sort}: ${sorted.replace(/^./, (c) => c.toLowerCase())}.`);
     this.fill();
   }
 
@@ -186,20 +201,22 @@ export class HeadTable {
     const chosen = head === view.head;
     const choose = button(shortName(data, head), () => undefined, {
       tabindex: at === this.active ? 0 : -1,
-      "aria-label": headName(data, head),
+      "aria-label": `${shortName(data, head)}, ${headName(data, head).toLowerCase()}`,
       "aria-pressed": String(chosen),
     });
     const cells = view.columns.map((column) => this.cell(column, head));
     const row = element(
       "tr",
-      { "aria-rowindex": at + 2, class: chosen ? "chosen" : null, style: `height:${rowHeight}px` },
+      { "aria-rowindex": at + 2, class: chosen ? "chosen" : view.kept.includes(head) ? "kept-row" : null, style: `height:${rowHeight}px` },
       element("th", { scope: "row", class: "row-name" }, choose),
       element("td", { class: "number" }, String(data.kHead[head])),
       ...cells,
     );
-    row.addEventListener("click", () => {
+    row.addEventListener("click", (event) => {
       this.active = at;
-      page.change(chosen ? { head: -1, scope: "model" } : { head, scope: "head" });
+      const adds = event.ctrlKey || event.metaKey || event.shiftKey;
+      if (chosen && !adds) page.change({ head: -1, scope: "model" });
+      else chooseHead(page, head, adds);
     });
     return row;
   }

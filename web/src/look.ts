@@ -9,6 +9,7 @@ export interface Look {
   surface: string;
   accent: string;
   accentName: string; // for captions
+  kept: string[]; // colours of the heads that the chosen one is compared with, apart for eyes without full colour vision
   points: string[]; // for thin lines and dots, from low to high: the part of viridis that contrasts with the surface
 }
 
@@ -46,6 +47,7 @@ export const light: Look = {
   surface: "#ffffff",
   accent: "#c8350c",
   accentName: "red",
+  kept: ["#0072b2", "#b25f00", "#00795a", "#a8457f", "#5b4bb5", "#6b6a00"],
   points: viridis.slice(0, 9),
 };
 
@@ -58,8 +60,20 @@ export const dark: Look = {
   surface: "#1b1d21",
   accent: "#ff8a57",
   accentName: "orange",
+  kept: ["#6cc4f5", "#f0e442", "#3fd0a5", "#e79ac6", "#b3a5ff", "#c9c96a"],
   points: viridis.slice(2),
 };
+
+/** The colour at a share from 0 to 1 of a scale. */
+export function colorAt(colors: string[], share: number): string {
+  const at = Math.min(1, Math.max(0, share)) * (colors.length - 1);
+  const below = Math.min(Math.floor(at), colors.length - 2);
+  const parts = [1, 3, 5].map((i) => {
+    const [from, to] = [colors[below], colors[below + 1]].map((color) => parseInt(color.slice(i, i + 2), 16));
+    return Math.round(from + (to - from) * (at - below));
+  });
+  return `rgb(${parts.join(" ")})`;
+}
 
 /** Has no quotes, because ECharts copies it unescaped into attributes of a saved SVG. */
 export const font = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Liberation Sans, Arial, sans-serif";

@@ -1,34 +1,39 @@
+import { controlBar, header, scopeBar } from "./bars.ts";
 import { type Chart, ChartCard } from "./chart_card.ts";
-import { columnsWith, hasColumn, mainColumn, valueOf } from "./columns.ts";
+import { valueOf } from "./columns.ts";
 import { componentChart } from "./component_chart.ts";
 import { curveChart } from "./curve_chart.ts";
 import { type Dataset, decode } from "./data.ts";
-import { button, element, segments } from "./dom.ts";
-import { parseFilter, passes } from "./filter.ts";
+import { element } from "./dom.ts";
+import { type FilterProblem, parseFilter, passes } from "./filter.ts";
 import { bucketChart, distanceChart } from "./grid_charts.ts";
 import { guide } from "./guide.ts";
+import { HeadCard, walk } from "./head_card.ts";
 import { headMap } from "./head_map.ts";
 import { HeadTable } from "./head_table.ts";
-import { failureList, headFacts, modelName, runCard, statusLine, summaryCards } from "./overview.ts";
-import { headName, type Page } from "./page.ts";
+import { modelName, runCard, summaryCards } from "./overview.ts";
+import type { Page } from "./page.ts";
 import { scatterChart } from "./scatter_chart.ts";
 import { readView, type View, writeView } from "./state.ts";
 import { themeSwitch } from "./theme.ts";
 
 type Synced = Chart & { sync?(page: Page): void };
 
-// The parts of the view that each chart depends on, besides the filter and the colours of the page.
+// The parts of the view that each part of the page depends on, besides the filter and the colours of the page. Where only
+// `marks` change, a chart that can do so marks heads without being drawn again.
+const marks: (keyof View)[] = ["head", "kept", "plan", "keep", "group", "window", "sinks"];
 const dependsOn: Record<string, (keyof View)[]> = {
-  "head-map": ["map", "head"],
-  scatter: ["x", "y", "color", "head"],
-  curves: ["head", "scope", "middle", "curve"],
+  "head-map": ["map", "range", ...marks],
+  scatter: ["x", "y", "color", "logs", "zoom", "head", "kept"],
+  curves: ["head", "kept", "middle", "curve"],
   buckets: ["head", "scope", "middle"],
   distance: ["head", "scope", "middle", "distance"],
   components: ["head", "scope", "middle"],
 };
+const ofTable: (keyof View)[] = ["sort", "descending", "columns", "head", "kept"];
 
-function shownHeads(data: Dataset, text: string): { heads: number[]; problem: string } {
-  const { filter, problem } = parseFilter(text, (column) => hasColumn(data, column));
+function shownHeads(data: Dataset, text: string): { heads: number[]; problem: FilterProblem | null } {
+  const { filter, problem } = parseFilter(text, ["layer", "q_head", "k_head", ...data.columns.keys()]);
   const heads: number[] = [];
   for (let head = 0; head < data.count; ++head) {
     if (passes(filter, (column) => valueOf(data, column, head))) heads.push(head);
@@ -36,132 +41,18 @@ function shownHeads(data: Dataset, text: string): { heads: number[]; problem: st
   return { heads, problem };
 }
 
-/** The bar that stays visible: the filter of heads and the chosen head. */
-function controlBar(page: Page) {
-  const input = element("input", {
-    type: "search",
-    id: "filter",
-    placeholder: `such as ${mainColumn(page.data)}>0.5 and layer<10`,
-    spellcheck: "false",
-    autocomplete: "off",
-    "aria-describedby": "filter-says",
-  });
-  let waiting = 0;
-  input.addEventListener("input", () => {
-    window.clearTimeout(waiting);
-    waiting = window.setTimeout(() => page.change({ filter: input.value }), 150);
-  });
-  const says = element("span", { id: "filter-says", class: "says", role: "status" });
-  const chosen = element("span", { class: "chosen-name", role: "status" });
-  const clear = button("Clear", () => page.change({ head: -1, scope: "model" }), {
-    class: "quiet",
-    "aria-label": "Clear the chosen head",
-  });
-  const bar = element(
-    "div",
-    { class: "bar" },
-    element(
-      "div",
-      { class: "bar-inner" },
-      element("label", { class: "field", for: "filter" }, element("span", {}, "Show heads with"), input),
-      says,
-      element("span", { class: "bar-head" }, chosen, clear),
-    ),
-  );
-  return {
-    element: bar,
-    show(problem: string) {
-      const { data, view } = page;
-      if (document.activeElement !== input) input.value = view.filter;
-      input.setAttribute("aria-invalid", String(problem !== ""));
-      says.classList.toggle("bad", problem !== "");
-      says.textContent =
-        problem || `${page.heads.length.toLocaleString("en-US")} of ${data.count.toLocaleString("en-US")}`;
-      chosen.textContent = view.head >= 0 ? headName(data, view.head) : "No head chosen";
-      chosen.classList.toggle("none", view.head < 0);
-      clear.hidden = view.head < 0;
-    },
-  };
-}
+const shortTitles: Record<string, string> = {
+  distance: "Distances",
+  curves: "Curves",
+  buckets: "Buckets",
+  components: "Components",
+};
 
-/** The switches of the lower charts: all heads or the chosen head, mean or median. */
-function scopeBar(page: Page) {
-  const scope = segments(
-    "Whose cells",
-    [
-      { value: "model", label: "All heads" },
-      { value: "head", label: "Chosen head" },
-    ],
-    (value) => page.change({ scope: value as View["scope"] }),
-  );
-  const middle = segments(
-    "Over heads",
-    [
-      { value: "mean", label: "Mean" },
-      { value: "median", label: "Median" },
-    ],
-    (value) => page.change({ middle: value as View["middle"] }),
-  );
-  const facts = element("div", {});
-  const labels = [...page.data.columns.values()].filter((column) => column.isLabel).map((column) => column.name);
-  const columns = [
-    ...new Set([mainColumn(page.data), ...columnsWith(page.data, (column) => column.in_facts), ...labels]),
-  ];
-  return {
-    element: element(
-      "div",
-      { class: "scope" },
-      element("div", { class: "scope-switches" }, scope.element, middle.element),
-      facts,
-    ),
-    show() {
-      const { data, view } = page;
-      scope.show(view.scope);
-      scope.enable("head", view.head >= 0);
-      middle.show(view.middle);
-      facts.replaceChildren(
-        view.head >= 0
-          ? headFacts(data, view.head, columns)
-          : element(
-              "p",
-              { class: "remark" },
-              "Choose a head in a map, a chart or the table to see its own cells here.",
-            ),
-      );
-    },
-  };
-}
-
-function header(data: Dataset, theme: HTMLElement): HTMLElement {
-  const copied = button(
-    "Copy link",
-    async () => {
-      try {
-        await navigator.clipboard.writeText(location.href);
-        copied.textContent = "Copied";
-      } catch {
-        copied.textContent = "Copy it from the address bar";
-      }
-      window.setTimeout(() => (copied.textContent = "Copy link"), 2000);
-    },
-    { class: "quiet", title: "The address holds the whole view" },
-  );
-  const print = button("Print", () => window.print(), { class: "quiet" });
-  return element(
-    "header",
-    {},
-    element("div", { class: "header-tools" }, theme, copied, print),
-    element("p", { class: "eyebrow" }, "Attention plasticity"),
-    element("h1", {}, modelName(data)),
-    statusLine(data),
-    failureList(data),
-  );
-}
-
+/** Lets the browser handle what waits: clicks, keys. */
 const nextFrame = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
 async function build(data: Dataset): Promise<void> {
-  let problem = "";
+  let problem: FilterProblem | null = null;
   const theme = themeSwitch((look) => {
     page.look = look;
     drawAll();
@@ -185,7 +76,6 @@ async function build(data: Dataset): Promise<void> {
   };
   ({ heads: page.heads, problem } = shownHeads(data, page.view.filter));
 
-  const bar = controlBar(page);
   const scope = scopeBar(page);
   const map = headMap(page);
   const scatter = scatterChart(page);
@@ -195,15 +85,42 @@ async function build(data: Dataset): Promise<void> {
   const charts: Synced[] = [map, ...lower, scatter];
   const cards = new Map(charts.map((chart) => [chart.id, new ChartCard(chart)]));
   const table = new HeadTable(page);
+  const headCard = new HeadCard(page);
+  const bar = controlBar(page, [
+    ["title-head-map", "Map"],
+    ["title-table", "Table"],
+    ["title-scatter", "Scatter"],
+    ...lower.map((chart): [string, string] => [`title-${chart.id}`, shortTitles[chart.id]]),
+    ["guide", "How to read"],
+  ]);
   const card = (id: string) => (cards.get(id) as ChartCard).element;
 
   const draw = (chart: Synced) => {
     chart.sync?.(page);
     cards.get(chart.id)?.draw(page);
   };
+  /** Draws a chart again, or only its marks where these alone changed. */
+  const redraw = (chart: Synced, onlyMarks: boolean) => {
+    if (onlyMarks && cards.get(chart.id)?.markHead(page)) chart.sync?.(page);
+    else draw(chart);
+  };
+  // Charts out of sight are drawn after the visible ones are on the screen: choosing a head must not wait for them.
+  const later = new Map<Synced, boolean>();
+  const drawLater = async () => {
+    document.documentElement.dataset.drawing = "true";
+    await new Promise<void>((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+    for (const [chart, onlyMarks] of later) {
+      later.delete(chart);
+      redraw(chart, onlyMarks);
+      await nextFrame();
+    }
+    delete document.documentElement.dataset.drawing;
+  };
   const drawAll = () => {
+    later.clear();
     bar.show(problem);
     scope.show();
+    headCard.draw(page);
     charts.forEach(draw);
     table.draw(page);
   };
@@ -214,26 +131,48 @@ async function build(data: Dataset): Promise<void> {
     if (filtered) ({ heads: page.heads, problem } = shownHeads(data, page.view.filter));
     bar.show(problem);
     scope.show();
+    headCard.draw(page);
     for (const chart of charts) {
       const matters = dependsOn[chart.id].filter((key) => changed.includes(key));
-      const onlyHead = !filtered && matters.every((key) => key === "head");
       if (!filtered && matters.length === 0) continue;
-      if (!onlyHead || !cards.get(chart.id)?.markHead(page)) draw(chart);
+      const onlyMarks = !filtered && matters.every((key) => marks.includes(key));
+      if (cards.get(chart.id)?.isInSight()) {
+        redraw(chart, onlyMarks && later.get(chart) !== false);
+        later.delete(chart);
+      } else {
+        chart.sync?.(page);
+        cards.get(chart.id)?.describe(page);
+        later.set(chart, onlyMarks && later.get(chart) !== false);
+      }
     }
-    if (filtered || changed.some((key) => ["sort", "descending", "columns", "head"].includes(key))) table.draw(page);
+    if (later.size > 0 && !document.documentElement.dataset.drawing) void drawLater();
+    if (filtered || changed.some((key) => ofTable.includes(key))) table.draw(page);
     if (changed.includes("head")) table.reveal();
   };
 
+  const heads = element("div", { class: "map-and-head" }, card("head-map"), headCard.element);
+  heads.addEventListener("keydown", (event) => {
+    const step = ({ n: 1, p: -1 } as const)[event.key.toLowerCase()];
+    const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+    if (!step || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    walk(page, step);
+  });
   const summaries = summaryCards(data);
   const root = document.getElementById("page") as HTMLElement;
   root.append(
     header(data, theme.element),
-    element("div", { class: `summaries${summaries.length === 1 ? " single" : ""}` }, ...summaries, runCard(data)),
+    element(
+      "section",
+      { "aria-labelledby": "title-summary" },
+      element("h2", { id: "title-summary", class: "unseen" }, "The whole model"),
+      element("div", { class: `summaries${summaries.length === 1 ? " single" : ""}` }, ...summaries, runCard(data)),
+    ),
     bar.element,
     element(
       "main",
       {},
-      element("section", {}, element("h2", {}, "Heads"), card("head-map"), table.element, card("scatter")),
+      element("section", {}, element("h2", {}, "Heads"), heads, table.element, card("scatter")),
       lower.length > 0
         ? element(
             "section",
@@ -243,7 +182,7 @@ async function build(data: Dataset): Promise<void> {
             element("div", { class: "pair" }, ...lower.map((chart) => card(chart.id))),
           )
         : null,
-      guide(),
+      guide(data),
     ),
   );
   document.title = `${modelName(data)} · attention plasticity`;
@@ -251,6 +190,7 @@ async function build(data: Dataset): Promise<void> {
   // Draws the visible parts first and the rest chart by chart, so that the page stays responsive.
   bar.show(problem);
   scope.show();
+  headCard.draw(page);
   table.draw(page);
   for (const chart of charts) {
     draw(chart);

@@ -17,6 +17,29 @@ export function shown(value: number): string {
   return value < 0 ? minus + text : text;
 }
 
+/** At most four digits and no more than it needs, for axes: 0.25, −3, 1,200, 2e−7. */
+export function brief(value: number): string {
+  const rounded = Number(value.toPrecision(4));
+  const size = Math.abs(rounded);
+  if (size > 0 && (size < 1e-3 || size >= 1e6)) {
+    return rounded.toExponential().replace("e+", "e").replaceAll("-", minus);
+  }
+  return (rounded < 0 ? minus : "") + size.toLocaleString("en-US", { maximumFractionDigits: 10 });
+}
+
+/** Some round numbers strictly between two ends, with the ends; none is so near to an end that labels would touch. */
+export function ticks(low: number, high: number): number[] {
+  const width = high - low;
+  const power = 10 ** Math.floor(Math.log10(width / 3));
+  const step = [1, 2, 2.5, 5, 10].map((times) => times * power).find((one) => width / one <= 4.01) ?? width;
+  const inside: number[] = [];
+  for (let at = Math.ceil(low / step); at * step < high; ++at) {
+    const value = Number((at * step).toPrecision(12));
+    if (value - low > width * 0.14 && high - value > width * 0.14) inside.push(value);
+  }
+  return [low, ...inside, high];
+}
+
 export function withError(value: number, error: number): string {
   return Number.isFinite(error) ? `${shown(value)} ± ${shown(error)}` : shown(value);
 }
@@ -61,7 +84,8 @@ export function span(counts: readonly number[]): string {
   const known = counts.filter((count) => !Number.isNaN(count));
   if (known.length === 0) return "";
   const text = (count: number) => Math.round(count).toLocaleString("en-US");
-  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const least = known.reduce((a, b) => Math.min(a, b));
+  const most = known.reduce((a, b) => Math.max(a, b));
   return least === most ? text(least) : `${text(least)} to ${text(most)}`;
 }
 
@@ -70,16 +94,18 @@ export function counted(count: number, word: string): string {
   return `${count.toLocaleString("en-US")} ${word}${count === 1 ? "" : "s"}`;
 }
 
-/** The quantile by linear interpolation between neighbouring values. */
-export function quantile(values: readonly number[], share: number): number {
-  if (values.length === 0) return NaN;
+/** Quantiles by linear interpolation between neighbouring values. */
+export function quantiles(values: readonly number[], shares: readonly number[]): number[] {
+  if (values.length === 0) return shares.map(() => NaN);
   const sorted = Float64Array.from(values).sort();
-  const at = share * (sorted.length - 1);
-  const below = Math.floor(at);
-  const above = Math.min(below + 1, sorted.length - 1);
-  return sorted[below] + (sorted[above] - sorted[below]) * (at - below);
+  return shares.map((share) => {
+    const at = share * (sorted.length - 1);
+    const below = Math.floor(at);
+    const above = Math.min(below + 1, sorted.length - 1);
+    return sorted[below] + (sorted[above] - sorted[below]) * (at - below);
+  });
 }
 
 export function median(values: readonly number[]): number {
-  return quantile(values, 0.5);
+  return quantiles(values, [0.5])[0];
 }

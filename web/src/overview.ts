@@ -1,9 +1,8 @@
 // The top of the page: what was run, how it went, and the results for the whole model.
 
-import { errorOf } from "./columns.ts";
-import { type Dataset, type Json, member, shortName } from "./data.ts";
-import { type Child, element } from "./dom.ts";
-import { bytes, counted, mean, percent, shown, withError } from "./numbers.ts";
+import { type Dataset, type Json, member } from "./data.ts";
+import { type Child, element, svg } from "./dom.ts";
+import { bytes, counted, mean, percent, shown } from "./numbers.ts";
 
 const text = (json: Json): string | null => (typeof json === "string" && json !== "" ? json : null);
 const number = (json: Json): number => (typeof json === "number" ? json : NaN);
@@ -100,36 +99,21 @@ function summaryOf(data: Dataset, column: string): Summary | null {
 
 /** A histogram of the heads' values from 0 to 1. */
 function strip(data: Dataset, column: string): SVGElement {
-  const name = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(name, "svg");
-  svg.setAttribute("viewBox", "0 0 300 96");
-  svg.setAttribute("class", "strip");
-  svg.setAttribute("aria-hidden", "true");
   const bins = new Array<number>(50).fill(0);
   for (const value of data.columns.get(column)?.values ?? []) {
     if (!Number.isNaN(value)) ++bins[Math.min(49, Math.max(0, Math.floor(value * 50)))];
   }
   const most = Math.max(...bins);
-  bins.forEach((heads, i) => {
-    if (heads === 0) return;
-    const bar = document.createElementNS(name, "rect");
+  const bars = bins.map((heads, i) => {
     const height = Math.max(2, (heads / most) * 78);
-    for (const [key, value] of Object.entries({ x: i * 6 + 0.5, y: 80 - height, width: 5, height }))
-      bar.setAttribute(key, String(value));
-    svg.append(bar);
+    return heads === 0 ? null : svg("rect", { x: i * 6 + 0.5, y: 80 - height, width: 5, height });
   });
-  const floor = document.createElementNS(name, "path");
-  floor.setAttribute("d", "M0 80.5H300");
-  svg.append(floor);
-  for (const at of [0, 0.25, 0.5, 0.75, 1]) {
-    const label = document.createElementNS(name, "text");
-    label.setAttribute("x", String(at * 300));
-    label.setAttribute("y", "94");
-    label.setAttribute("text-anchor", at === 0 ? "start" : at === 1 ? "end" : "middle");
-    label.textContent = String(at);
-    svg.append(label);
-  }
-  return svg;
+  const labels = [0, 0.25, 0.5, 0.75, 1].map((at) => {
+    const anchor = at === 0 ? "start" : at === 1 ? "end" : "middle";
+    return svg("text", { x: at * 300, y: 94, "text-anchor": anchor }, String(at));
+  });
+  const floor = svg("path", { d: "M0 80.5H300" });
+  return svg("svg", { viewBox: "0 0 300 96", class: "strip", "aria-hidden": "true" }, ...bars, floor, ...labels);
 }
 
 function summaryCard(data: Dataset, summary: Summary, title: string, remark: string): HTMLElement {
@@ -285,7 +269,11 @@ function configTable(data: Dataset): HTMLElement | null {
     "details",
     { class: "config" },
     element("summary", {}, "The whole configuration"),
-    element("table", {}, element("tbody", {}, ...rows)),
+    element(
+      "div",
+      { class: "config-scroll", tabindex: 0, role: "region", "aria-label": "The whole configuration" },
+      element("table", {}, element("tbody", {}, ...rows)),
+    ),
   );
 }
 
@@ -303,16 +291,4 @@ export function runCard(data: Dataset): HTMLElement {
     element("dl", {}, ...entries),
     configTable(data),
   );
-}
-
-/** A line with the main values and labels of the chosen head. */
-export function headFacts(data: Dataset, head: number, columns: string[]): HTMLElement {
-  const items = columns.flatMap((column) => {
-    const value = data.columns.get(column)?.values[head] ?? NaN;
-    if (Number.isNaN(value)) return [];
-    const error = data.columns.get(errorOf(data, column) ?? "")?.values[head] ?? NaN;
-    return [element("div", {}, element("dt", {}, column), element("dd", {}, withError(value, error)))];
-  });
-  const which = element("div", {}, element("dt", {}, "chosen head"), element("dd", {}, shortName(data, head)));
-  return element("dl", { class: "head-facts" }, which, ...items);
 }

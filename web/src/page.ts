@@ -3,7 +3,7 @@
 import type { Dataset } from "./data.ts";
 import { counted } from "./numbers.ts";
 import type { Look } from "./look.ts";
-import type { View } from "./state.ts";
+import { mostKept, type View } from "./state.ts";
 
 export interface Page {
   data: Dataset;
@@ -15,6 +15,36 @@ export interface Page {
 
 export function headName(data: Dataset, head: number): string {
   return `Layer ${data.layer[head]}, head ${data.qHead[head]}`;
+}
+
+/** Chooses a head. With `adds`, the chosen head stays, and the other one is compared with it, or no more. */
+export function chooseHead(page: Page, head: number, adds = false): void {
+  const { view } = page;
+  if (!adds || view.head < 0) {
+    page.change({ head, scope: "head" });
+  } else if (head !== view.head) {
+    page.change({ kept: withHead(view.kept, head) });
+  }
+}
+
+function withHead(kept: number[], head: number): number[] {
+  if (kept.includes(head)) return kept.filter((one) => one !== head);
+  return [...kept, head].slice(-mostKept);
+}
+
+/** Keeps the chosen head in the charts while other heads are chosen. */
+export function keepHead(page: Page): void {
+  const { head, kept } = page.view;
+  if (head >= 0) page.change({ kept: withHead(kept, head) });
+}
+
+/** The chosen head and those that it is compared with, each with its colour. */
+export function markedHeads(page: Page): { head: number; color: string }[] {
+  const { view, look } = page;
+  const marked = view.kept.map((head, i) => ({ head, color: look.kept[i % look.kept.length] }));
+  return view.head >= 0
+    ? [...marked.filter(({ head }) => head !== view.head), { head: view.head, color: look.accent }]
+    : marked;
 }
 
 /** "40 heads", or "the 12 heads that the filter shows". */

@@ -18,9 +18,10 @@ export function fileName(...parts: string[]): string {
 }
 
 /** CSV (RFC 4180, with LF). NaN is an empty field. */
-export function csv(columns: string[], rows: number[][]): string {
-  const quoted = (name: string) => (/[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
+export function csv(columns: string[], rows: (number | string)[][]): string {
+  const quoted = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const field = (value: number | string) => (Number.isNaN(value) ? "" : quoted(String(value)));
   const lines = [columns.map(quoted).join(",")];
-  for (const row of rows) lines.push(row.map((value) => (Number.isNaN(value) ? "" : String(value))).join(","));
+  for (const row of rows) lines.push(row.map(field).join(","));
   return lines.join("\n") + "\n";
 }

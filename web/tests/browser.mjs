@@ -60,6 +60,12 @@ export async function finish() {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** A picture of a chart, taken when all charts are drawn. */
+export async function picture(page, chart) {
+  await page.waitForSelector("html:not([data-drawing])");
+  return page.locator(`#chart-${chart}`).screenshot();
+}
+
 /** The number of colours in a chart: a blank chart has one or none. */
 export function colorsOf(page, chart) {
   return page.locator(`#chart-${chart} canvas`).evaluateAll((layers) => {
@@ -72,12 +78,12 @@ export function colorsOf(page, chart) {
   });
 }
 
-/** The middle of a head's cell in the map, computed from the margins in head_map.ts. */
+/** The middle of a head's cell in the map, computed from the margins in head_map.ts for a model with KV groups. */
 export async function cellOf(page, layer, head, layers, heads) {
   const box = await page.locator("#chart-head-map").boundingBox();
   return {
-    x: 46 + ((layer + 0.5) / layers) * (box.width - 58),
-    y: 8 + ((head + 0.5) / heads) * (box.height - 82),
+    x: 46 + ((layer + 0.5) / layers) * (box.width - 84),
+    y: 30 + ((head + 0.5) / heads) * (box.height - 134),
   };
 }
 

@@ -28,9 +28,11 @@ import {
 } from "../src/columns.ts";
 import { parseFilter, passes } from "../src/filter.ts";
 import { sortedHeads } from "../src/head_table.ts";
-import { counted, quantile, shown, span, tokens, weighted, withError } from "../src/numbers.ts";
+import { brief, counted, quantiles, shown, span, ticks, tokens, weighted, withError } from "../src/numbers.ts";
 import { csv, fileName } from "../src/save.ts";
 import { rankCorrelation, ranks } from "../src/scatter_chart.ts";
+import { rankOf } from "../src/head_card.ts";
+import { logTicks } from "../src/scatter_axes.ts";
 import { initialView, readView, writeView } from "../src/state.ts";
 
 /** A column of the schema, as the program writes it into the page. */
@@ -130,17 +132,65 @@ test("the view begins with what was measured", () => {
   assert.equal(initialView(dataWith(["ap_exact", "logit_fixed"])).x, "logit_fixed");
 });
 
+const columns = ["a", "b", "ap_exact", "layer", "q_head", "a&b,=c", "two words"];
+
 test("in a filter a comma means or, and `and` binds more tightly", () => {
-  const knows = (column) => ["a", "b", "layer"].includes(column);
-  const { filter, problem } = parseFilter("a>1 and b<=2, layer == 3", knows);
-  assert.equal(problem, "");
+  const { filter, problem } = parseFilter("a>1 and b<=2, layer == 3", columns);
+  assert.equal(problem, null);
   const of = (a, b, layer) => passes(filter, (column) => ({ a, b, layer })[column]);
   assert.ok(of(2, 2, 0) && of(0, 9, 3));
   assert.ok(!of(2, 3, 0) && !of(1, 2, 0) && !of(NaN, 2, 2));
-  assert.ok(passes(parseFilter("  ", knows).filter, () => NaN));
-  assert.equal(parseFilter("c>1", knows).problem, "there is no column “c”");
-  assert.match(parseFilter("a>", knows).problem, /is not a condition/);
-  assert.match(parseFilter("a>1,", knows).problem, /is not a condition/);
+  assert.ok(passes(parseFilter("  ", columns).filter, () => NaN));
+});
+
+test("a filter has not, or, brackets and chains", () => {
+  const heads = [];
+  for (const a of [0, 0.3, 0.5, NaN]) for (const b of [0, 1]) for (const layer of [0, 12]) heads.push({ a, b, layer });
+  const holds = {
+    "0.2<a<0.5": ({ a }) => a > 0.2 && a < 0.5,
+    "0.2 <= a ≤ 0.5 & layer!=0": ({ a, layer }) => a >= 0.2 && a <= 0.5 && layer !== 0,
+    "not (a<0.4 or b=1)": ({ a, b }) => !Number.isNaN(a) && !(a < 0.4 || b === 1),
+    "NOT a<0.4 AND b=1 OR layer>5": ({ a, b, layer }) => (a >= 0.4 && b === 1) || layer > 5,
+    "(a>0.4, b>0) and layer<10": ({ a, b, layer }) => (a > 0.4 || b > 0) && layer < 10,
+    "not not b=1": ({ b }) => b === 1,
+    "b>a": ({ a, b }) => b > a,
+    "!(b=1)&&layer<1": ({ b, layer }) => b !== 1 && layer < 1,
+  };
+  for (const [text, expected] of Object.entries(holds)) {
+    const { filter, problem } = parseFilter(text, columns);
+    assert.equal(problem, null, text);
+    for (const head of heads) {
+      assert.equal(passes(filter, (column) => head[column]), expected(head), `${text} of ${JSON.stringify(head)}`);
+    }
+  }
+  // A missing value meets no condition, negated or not.
+  assert.ok(!passes(parseFilter("not a>1", columns).filter, () => NaN));
+  // Names of labels may hold signs and blanks.
+  const odd = parseFilter("0<a&b,=c<1 and two words>3 or head=2", columns).filter;
+  const of = (label, words, q_head) => passes(odd, (column) => ({ "a&b,=c": label, "two words": words, q_head })[column]);
+  assert.deepEqual([of(0.5, 4, 0), of(2, 4, 0), of(0.5, 3, 0), of(2, 0, 2)], [true, false, false, true]);
+});
+
+test("errors of a filter point at the place", () => {
+  const wrong = {
+    "c>1": [0, 1, /no column “c”/],
+    "a>1 and ap_exct<0.5": [8, 7, /no column “ap_exct”; did you mean ap_exact\?/],
+    "a>": [2, 1, /expected a column or a number here/],
+    "a>1,": [4, 1, /expected a column or a number here/],
+    "(a>1 and b<2": [0, 1, /never closed/],
+    "a>1)": [3, 1, /never opened/],
+    "a>1 b<2": [4, 1, /expected “and” or “or” before “b”/],
+    "(a>1 b<2)": [5, 1, /expected “\)” before “b”/],
+    "layer": [0, 5, /“layer” needs a comparison, such as layer>0.5/],
+    "1<2": [0, 3, /needs a column/],
+    "a>1 and and b>2": [8, 3, /no column “and”/],
+    "a=<1": [2, 1, /expected a column or a number before “<”/],
+  };
+  for (const [text, [at, length, message]] of Object.entries(wrong)) {
+    const { problem } = parseFilter(text, columns);
+    assert.match(problem.message, message, text);
+    assert.deepEqual([problem.at, problem.length], [at, length], text);
+  }
 });
 
 test("missing values sort last in both directions", () => {
@@ -148,6 +198,12 @@ test("missing values sort last in both directions", () => {
   const data = { columns };
   assert.deepEqual(sortedHeads(data, [0, 1, 2, 3], "x", true), [2, 0, 3, 1]);
   assert.deepEqual(sortedHeads(data, [0, 1, 2, 3], "x", false), [0, 3, 2, 1]);
+});
+
+test("a rank counts the measured heads with a greater value", () => {
+  const columns = new Map([["x", { name: "x", values: Float64Array.of(2, NaN, 5, 2), isLabel: false }]]);
+  assert.deepEqual(rankOf({ columns }, "x", 2), { rank: 1, of: 3 });
+  assert.deepEqual(rankOf({ columns }, "x", 3), { rank: 2, of: 3 });
 });
 
 test("equal values get the mean of their ranks", () => {
@@ -306,7 +362,13 @@ test("numbers have about four digits", () => {
   assert.equal(withError(0.5, 0.01), "0.5000 ± 0.0100");
   assert.equal(withError(0.5, NaN), "0.5000");
   assert.deepEqual([0, 1152, 8191, 131071].map(tokens), ["0", "1152", "8191", "128k"]);
-  assert.equal(quantile([4, 1, 3, 2], 0.5), 2.5);
+  assert.deepEqual(quantiles([4, 1, 3, 2], [0, 0.5, 1]), [1, 2.5, 4]);
+  assert.deepEqual([0.25, -3, 1200, 2e-7, 0.1 + 0.2].map(brief), ["0.25", "−3", "1,200", "2e−7", "0.3"]);
+  assert.deepEqual(ticks(0, 1), [0, 0.25, 0.5, 0.75, 1]);
+  assert.deepEqual(ticks(0.013, 0.62), [0.013, 0.2, 0.4, 0.62]);
+  assert.deepEqual(logTicks(0.9, 2000), [1, 10, 100, 1000]);
+  assert.deepEqual(logTicks(0.9, 60), [1, 2, 5, 10, 20, 50]);
+  assert.deepEqual(logTicks(0.11, 0.9), [0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]);
 });
 
 test("saved files have plain names and whole fields", () => {
@@ -347,9 +409,12 @@ test("a view survives its fragment, and nonsense is ignored", () => {
     distance: "logit_fixed",
     x: "layer",
   };
+  Object.assign(view, { kept: [0], range: ":0.5", logs: "y", zoom: "0:1:0.5:2" });
+  Object.assign(view, { plan: true, keep: 0.29, group: "mean", window: 128, sinks: 0 });
   Object.assign(view, { sort: "a&b,=c", descending: false, filter: "layer>1, a&b,=c<2 # ü", columns: ["a&b,=c"] });
   assert.deepEqual(readView(`#${writeView(view, data)}`, data), view);
   assert.deepEqual(readView(writeView({ ...view, columns: [] }, data), data).columns, []);
-  const nonsense = "head=9.9&scope=head&map=none&distance=constructor&x=&sort=-none&middle=mode&other=1";
+  const nonsense = "head=9.9&scope=head&map=none&distance=constructor&x=&sort=-none&middle=mode&other=1" +
+    "&with=7.7&range=2:1&plan=yes&keep=2&window=0&sinks=x&group=sum&logs=z&zoom=1:0:0:1";
   assert.deepEqual(readView(nonsense, data), initial);
 });

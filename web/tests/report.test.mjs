@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { cellOf, choose, colorsOf, download, finish, open, report, root, rowNames, sample } from "./browser.mjs";
+import { cellOf, choose, colorsOf, download, finish, open, picture, report, root, rowNames, sample } from "./browser.mjs";
 
 const charts = ["head-map", "scatter", "distance", "curves", "buckets", "components"];
 let file;
@@ -67,7 +67,11 @@ test("shows the heads that pass a filter, everywhere", async () => {
   );
   await page.locator("#filter").fill("ap_exct>0.7");
   await page.waitForSelector("#filter-says.bad");
-  assert.equal(await page.locator("#filter-says").textContent(), "there is no column “ap_exct”");
+  assert.equal(
+    await page.locator("#filter-says").textContent(),
+    "there is no column “ap_exct”; did you mean ap_exact?: ap_exct>0.7",
+  );
+  assert.equal(await page.locator("#filter-says mark").textContent(), "ap_exct");
   await page.locator("#filter").fill("ap_exact>7");
   await page.getByText("No head passes the filter.").waitFor();
   await page.close();
@@ -75,11 +79,11 @@ test("shows the heads that pass a filter, everywhere", async () => {
 
 test("a click on a head shows its own cells", async () => {
   const { page, trouble } = await open(file);
-  const before = await page.locator("#chart-distance").screenshot();
+  const before = await picture(page, "distance");
   await page.locator("#chart-head-map").click({ position: await cellOf(page, 23, 2, 30, 9) });
   assert.equal(await page.locator(".chosen-name").textContent(), "Layer 23, head 2");
   assert.match(await page.locator("#card-distance figcaption").textContent(), /^Layer 23, head 2; /);
-  assert.notDeepEqual(await page.locator("#chart-distance").screenshot(), before);
+  assert.notDeepEqual(await picture(page, "distance"), before);
   const facts = await page.locator(".head-facts").textContent();
   const head = metrics().find((row) => row.layer === 23 && row.q_head === 2);
   assert.ok(facts.includes(`${head.ap_exact.toFixed(4)} ± ${head.ap_exact_se.toFixed(4)}`), facts);
@@ -102,9 +106,9 @@ test("columns are switched in map, scatter and table", async () => {
     ["scatter", "Up"],
     ["scatter", "Colour"],
   ]) {
-    const before = await page.locator(`#chart-${card}`).screenshot();
+    const before = await picture(page, card);
     await choose(page, card, label, "induction");
-    assert.notDeepEqual(await page.locator(`#chart-${card}`).screenshot(), before, `${card}, ${label}`);
+    assert.notDeepEqual(await picture(page, card), before, `${card}, ${label}`);
   }
   assert.match(
     await page.locator("#card-scatter figcaption").textContent(),
@@ -115,12 +119,12 @@ test("columns are switched in map, scatter and table", async () => {
   await page.getByLabel("logit_fixed", { exact: true }).uncheck();
   const columns = await page.locator("#head-table thead th").allTextContents();
   assert.ok(columns.includes("entropy") && !columns.includes("logit_fixed"), columns.join());
-  const curves = await page.locator("#chart-buckets").screenshot();
+  const curves = await picture(page, "buckets");
   await page.getByRole("button", { name: "Median" }).click();
-  assert.notDeepEqual(await page.locator("#chart-buckets").screenshot(), curves);
-  const distance = await page.locator("#chart-distance").screenshot();
+  assert.notDeepEqual(await picture(page, "buckets"), curves);
+  const distance = await picture(page, "distance");
   await page.getByRole("button", { name: "Fixed logit" }).click();
-  assert.notDeepEqual(await page.locator("#chart-distance").screenshot(), distance);
+  assert.notDeepEqual(await picture(page, "distance"), distance);
   await page.close();
 });
 
@@ -132,12 +136,12 @@ test("curves are position-exact with errors, and pooled on request", async () =>
     await card.locator("figcaption").textContent(),
     /weighted by triples\. 5,369 to 11,918 triples in a bucket\. Bands: ± 1 standard error over documents\./,
   );
-  const exact = await page.locator("#chart-curves").screenshot();
+  const exact = await picture(page, "curves");
   await card.getByRole("button", { name: "Pooled" }).click();
   assert.equal(await card.locator("h3").textContent(), "Pooled plasticity over position");
   assert.doesNotMatch(await card.locator("figcaption").textContent(), /standard error/);
   assert.match(await card.locator("figcaption").textContent(), /weighted by pairs of keys/);
-  assert.notDeepEqual(await page.locator("#chart-curves").screenshot(), exact);
+  assert.notDeepEqual(await picture(page, "curves"), exact);
   assert.match(await page.evaluate(() => location.hash), /curve=plasticity/);
   // The other charts say it in their titles as well.
   assert.match(await page.locator("#card-distance h3").textContent(), /^Position-exact/);
@@ -159,7 +163,7 @@ test("little data is hatched and said so", async () => {
   // Two keys that are both 3 to 6 tokens away: the third of eleven columns, the second of ten rows.
   const box = await page.locator("#chart-distance").boundingBox();
   const across = 58 + (2.5 / 11) * (box.width - 72);
-  const down = 10 + (8.5 / 10) * (box.height - 98);
+  const down = 10 + (8.5 / 10) * (box.height - 112);
   await page.locator("#chart-distance").hover({ position: { x: across, y: down } });
   await page.locator("#chart-distance .tip").waitFor();
   const tip = await page.locator("#chart-distance .tip").textContent();
@@ -235,7 +239,7 @@ test("the address restores the view", async () => {
   assert.match(fragment, /head=20\.6/);
   // An open page follows a fragment that is typed in, and ignores nonsense.
   await other.evaluate(() => (location.hash = "head=1.0&map=no_such&filter=layer%3C2"));
-  await other.getByText("Layer 1, head 0", { exact: true }).waitFor();
+  await other.locator(".chosen-name").getByText("Layer 1, head 0", { exact: true }).waitFor();
   assert.equal(await other.locator("#card-head-map").getByLabel("Column", { exact: true }).inputValue(), "ap_exact");
   assert.deepEqual(trouble, []);
   await page.close();
@@ -297,8 +301,10 @@ test("prints every chart as vectors", async () => {
 });
 
 test("fits a phone", async () => {
-  const { page } = await open(file, { width: 390, height: 844 });
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
-  for (const chart of charts) assert.ok((await colorsOf(page, chart)) > 20, `${chart} is blank`);
-  await page.close();
+  for (const width of [320, 390]) {
+    const { page } = await open(file, { width, height: 844, fragment: "head=23.2&with=1.0&plan=on&filter=ap_exct%3E0" });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+    for (const chart of charts) assert.ok((await colorsOf(page, chart)) > 20, `${chart} is blank`);
+    await page.close();
+  }
 });

@@ -9,31 +9,37 @@
 #include <memory>
 #include <optional>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/fetching.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/machine.h"
+#include "attention_plasticity/cli/output_locks.h"
 #include "attention_plasticity/cli/progress.h"
+#include "attention_plasticity/cli/run_summary.h"
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/http.h"
+#include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/run/analysis_run.h"
+#include "attention_plasticity/run/complete_results.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/dump_run.h"
-#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/results.h"
-#include "attention_plasticity/run/summary.h"
-#include "attention_plasticity/study/head_labels.h"
-#include "attention_plasticity/study/head_ranking.h"
+#include "attention_plasticity/run/run_manifest.h"
 
 namespace attention_plasticity {
 namespace {
 
 struct AnalyzeFlags {
   bool dry_run = false;
+  bool resume = false;
+  std::optional<std::string> shard;
+  std::optional<std::string> plan;
+  bool plan_only = false;
   bool quiet = false;
   std::optional<std::string> labels;
   bool progress = true;
@@ -43,6 +49,14 @@ const FieldTable<AnalyzeFlags>& analyze_table() {
   static const FieldTable<AnalyzeFlags> table{
       {"dry_run", values::boolean(), &AnalyzeFlags::dry_run,
        "Print the resolved configuration and the plan, and stop."},
+      {"resume", values::boolean(), &AnalyzeFlags::resume,
+       "Go on with a run that ended early: use the heads that it kept beside its outputs, and measure the others."},
+      {"shard", values::any_text("I/N"), &AnalyzeFlags::shard,
+       "Measure a part of the heads: 3/16 is the third of 16 parts, which the subcommand merge puts together.",
+       "all heads"},
+      {"plan_only", values::boolean(), &AnalyzeFlags::plan_only,
+       "Write plan.json, which decides for all shards what depends on the whole dump, and stop."},
+      {"plan", values::any_text(), &AnalyzeFlags::plan, "The plan.json that a shard follows.", "none"},
       {"quiet", values::boolean(), &AnalyzeFlags::quiet, "Print failures and warnings only."},
       {"labels", values::any_text(), &AnalyzeFlags::labels,
        "Known roles of heads, printed beside the most and least plastic heads.", "head_labels.csv in the dump"},
@@ -69,7 +83,8 @@ void print_rotation(const PreparedRun& prepared) {
   }
 }
 
-void print_dry_run(const PreparedRun& prepared, const RunConfig& config, int workers, const std::string& to_fetch) {
+void print_dry_run(const PreparedRun& prepared, const RunConfig& config, int workers, const std::string& to_fetch,
+                   const std::optional<Shard>& shard) {
   fmt::print("{}", config_text(config));
   fmt::print("\n# Plan\n");
   fmt::print("# model: {}, {} layers, {} query heads, {} key heads\n", shown_text(prepared.model_name),
@@ -77,11 +92,16 @@ void print_dry_run(const PreparedRun& prepared, const RunConfig& config, int wor
   fmt::print("# dump: {}\n", prepared.layout.folder.string());
   if (!to_fetch.empty()) fmt::print("# to fetch: {}\n", to_fetch);
   fmt::print("# heads to analyse: {}; selected but not captured: {}\n", prepared.tasks.size(), prepared.skipped);
+  if (shard) fmt::print("# heads of shard {}: {}\n", shard->text(), shard_tasks(prepared, *shard).size());
   if (config.analysis.num_triples > 0) print_rotation(prepared);
   fmt::print("# workers: {}\n", workers);
   std::uint64_t largest = 0;
   for (const HeadTask& task : prepared.tasks) largest = std::max(largest, task.query_bytes + task.key_bytes);
   fmt::print("# memory for the largest head: about {:.1f} MiB\n", static_cast<double>(largest) / (1 << 20));
+  if (shard) {
+    fmt::print("# writes: {}\n", shard_json_path(config));
+    return;
+  }
   for (const std::string& path : result_paths(prepared, config)) fmt::print("# writes: {}\n", path);
 }
 
@@ -98,84 +118,6 @@ std::string head_line(const HeadEvent& event) {
   return fmt::format("{}: plasticity {:.4f}{}", head, value, std::isnan(error) ? "" : fmt::format(" ± {:.4f}", error));
 }
 
-std::string model_line(const RunResult& run, const RunParts& parts) {
-  if (parts.exact) {
-    return model_line("Position-exact plasticity",
-                      summarize_model("ap_exact", run.results, run.model_without_group.exact));
-  }
-  return model_line("Plasticity", summarize_model("ap_overall", run.results, run.model_without_group.overall));
-}
-
-// The labels of a file, if they fit the heads of the run; `notes` gets the counts where they differ.
-HeadLabels fitting_labels(const std::filesystem::path& file, const PreparedRun& prepared,
-                          std::vector<std::string>& notes) {
-  HeadLabels labels = read_head_labels(file);
-  std::vector<HeadId> heads(prepared.tasks.size());
-  std::ranges::transform(prepared.tasks, heads.begin(), &HeadTask::head);
-  RunDescription model;
-  model.num_layers = prepared.grid.num_layers;
-  model.num_q_heads = prepared.grid.num_q_heads;
-  model.num_k_heads = prepared.grid.num_k_heads;
-  const std::string note = fit_labels(labels, heads, model, prepared.layout.folder.string()).note(labels);
-  notes.insert(notes.end(), labels.notes.begin(), labels.notes.end());
-  if (!note.empty()) notes.push_back(note);
-  return labels;
-}
-
-// Labels of the heads: from the file given, or from head_labels.csv in the dump.
-std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, const PreparedRun& prepared,
-                                      std::vector<std::string>& notes) {
-  if (given) return fitting_labels(*given, prepared, notes);
-  const std::filesystem::path found = prepared.layout.folder / "head_labels.csv";
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(found, unknown)) return std::nullopt;
-  try {
-    return fitting_labels(found, prepared, notes);
-  } catch (const Error& error) {
-    notes.push_back(fmt::format("{}: ignored: {}", found.string(), error.what()));
-    return std::nullopt;
-  }
-}
-
-void print_extremes(const std::vector<HeadResult>& results, bool with_errors, const std::optional<HeadLabels>& labels) {
-  constexpr std::size_t count = 5;
-  RankedMeasure measure{.name = "ap_exact"};
-  for (const HeadResult& result : results) {
-    measure.heads.push_back(result.head);
-    measure.values.push_back(metric_value(result, "ap_exact"));
-    if (with_errors) measure.errors.push_back(metric_value(result, "ap_exact_se"));
-  }
-  const std::string table = ranking_table(measure, count, labels ? &*labels : nullptr);
-  if (table.empty()) return;
-  fmt::print("Heads by ap_exact{}{}:\n\n{}\n",
-             results.size() > 2 * count ? fmt::format(", the {} most and the {} least plastic", count, count) : "",
-             labels ? fmt::format(", beside {}", labels->file) : "", table);
-}
-
-void print_summary(const PreparedRun& prepared, const RunResult& run, const RunParts& parts,
-                   const std::vector<std::string>& files, const std::optional<HeadLabels>& labels) {
-  fmt::print("{}: {} analysed, {} failed, {} not captured\n\n", shown_text(prepared.model_name),
-             counted_text(run.results.size(), "head"), run.failures.size(), prepared.skipped);
-  fmt::print("{}\n", summary_table(summarize(run.results, parts)));
-  fmt::print("{}\n\n", model_line(run, parts));
-  if (parts.exact) print_extremes(run.results, parts.errors, labels);
-  fmt::print("Written:\n");
-  for (const std::string& file : files) fmt::print("  {}\n", file);
-}
-
-// Tells of heads without plasticity. False when no head has any.
-bool tell_without_plasticity(const std::vector<HeadResult>& results) {
-  const WithoutPlasticity without = heads_without_plasticity(results);
-  if (without.heads == 0) return true;
-  if (without.heads < results.size()) {
-    tell(
-        fmt::format("warning: {} of {} heads have no plasticity: {}\n", without.heads, results.size(), without.reason));
-    return true;
-  }
-  tell(fmt::format("attention-plasticity: no head has any plasticity: {}\n", without.reason));
-  return false;
-}
-
 constexpr std::string_view how_to_begin =
     "analyze needs a dump: a folder on disk, or a dataset of the Hugging Face Hub\n\n"
     "  attention-plasticity analyze --dataset_local_root FOLDER --output_dir out\n"
@@ -185,77 +127,175 @@ constexpr std::string_view how_to_begin =
     "try.\n"
     "attention-plasticity analyze --help lists every option.\n";
 
-// One run, from its configuration to its tables.
+// A word as it is typed in a shell.
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,@%+-";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char letter : word) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
+}
+
+// The command that goes on where this one was interrupted.
+std::string resume_command(const Arguments& arguments) {
+  std::string command = "attention-plasticity analyze";
+  for (const Setting& flag : arguments.flags) {
+    if (flag.field == "resume") continue;
+    command += fmt::format(" --{} {}", flag.field, shell_word(flag.value.value_or("null")));
+  }
+  return command + " --resume";
+}
+
+RunPart part_of(const AnalyzeFlags& flags) {
+  if (flags.shard && flags.plan_only) {
+    throw Error(ErrorKind::usage, "--plan_only is for all shards; make the plan first, without --shard");
+  }
+  RunPart part;
+  try {
+    if (flags.shard) part.shard = Shard::of(*flags.shard);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::usage, fmt::format("--shard: {}", error.what()));
+  }
+  if (flags.plan) part.plan = RunPlan::read(*flags.plan);
+  return part;
+}
+
+// One run, from its configuration to its tables, or a part of it.
 class Analysis {
  public:
-  Analysis(const AnalyzeFlags& flags, const RunConfig& config, Verbosity verbosity, const Terminal& terminal,
-           const StopOnSignal& interruption)
+  Analysis(const AnalyzeFlags& flags, const Arguments& arguments, const RunConfig& config, Verbosity verbosity,
+           const Terminal& terminal, const StopOnSignal& interruption)
       : flags_(flags),
+        arguments_(arguments),
         workers_(config.max_workers.value_or(usable_cores())),
         verbosity_(verbosity),
         terminal_(terminal),
         interruption_(interruption),
-        run_(config, config.dataset_local_root ? HubSettings{} : process_hub_settings(), interruption.token()) {}
+        part_(part_of(flags)),
+        run_(config, config.dataset_local_root ? HubSettings{} : process_hub_settings(), interruption.token(), part_) {}
 
   int run() {
-    if (flags_.dry_run) {
-      check_earlier_results(prepared(), config());
-      for (const std::string& note : run_.notes()) tell(with_flags(note) + "\n");
-      for (const std::string& warning : prepared().warnings) tell("warning: " + with_flags(warning) + "\n");
-      print_dry_run(prepared(), config(), workers_, run_.missing_files());
-      return 0;
-    }
-    const std::vector<FolderLock> locks = lock_outputs(prepared(), config());
-    for (const FolderLock& lock : locks) {
-      if (lock.is_held()) continue;
-      tell(fmt::format("warning: {}: this file system has no locks; make sure that no other run writes here\n",
-                       lock.folder().string()));
-    }
-    check_outputs(prepared(), config());
-    std::vector<std::string> label_notes;
-    const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared(), label_notes);
-    const RunResult result = measure(label_notes);
-    const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    const std::vector<std::string> files =
-        write_results(prepared(), config(), result, {workers_, wall, cpu_seconds(), peak_rss_bytes()});
-    if (result.interrupted) return interrupted(result, files);
-    if (result.results.empty()) {
-      throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
-    }
-    if (verbosity_ != Verbosity::quiet) {
-      print_summary(prepared(), result, run_parts(result.results, config()), files, labels);
-    }
-    const bool measured = tell_without_plasticity(result.results);
-    return result.failures.empty() && measured ? 0 : some_heads_failed;
+    if (flags_.dry_run) return dry_run();
+    if (flags_.plan_only) return plan();
+    return part_.shard ? shard(*part_.shard) : whole();
   }
 
  private:
   const PreparedRun& prepared() const { return run_.prepared(); }
   const RunConfig& config() const { return run_.config(); }
+  KeepOptions keep() const { return {kept_heads_folder(config()), flags_.resume}; }
+
+  int dry_run() const {
+    check_earlier_results(prepared(), config());
+    for (const std::string& note : run_.notes()) tell(with_flags(note) + "\n");
+    for (const std::string& warning : prepared().warnings) tell("warning: " + with_flags(warning) + "\n");
+    print_dry_run(prepared(), config(), workers_, run_.missing_files(), part_.shard);
+    return 0;
+  }
+
+  int plan() {
+    const std::string file = plan_json_path(config());
+    Progress progress(verbosity_, terminal_, "heads");
+    DownloadDisplay downloads(progress);
+    const RunPlan plan = run_.make_plan(observer(progress, downloads), interruption_.token());
+    write_file_atomically(file, plan.text());
+    if (verbosity_ != Verbosity::quiet) {
+      fmt::print("{}: {}, {}; give each shard --plan {}\n", file, counted_text(prepared().tasks.size(), "head"),
+                 counted_text(plan.examples.size(), "example"), file);
+    }
+    return 0;
+  }
+
+  int shard(const Shard& shard) {
+    const std::vector<std::string> targets{shard_json_path(config())};
+    const std::vector<FolderLock> locks = locked_outputs(targets);
+    check_earlier_shard(prepared(), config(), shard);
+    check_writable(targets);
+    if (flags_.resume && is_shard_complete(prepared(), config(), shard)) {
+      remove_kept_heads(keep().folder);
+      return say_complete(shard_json_path(config()));
+    }
+    Progress progress(verbosity_, terminal_, "heads");
+    DownloadDisplay downloads(progress);
+    ShardRecord record{shard, "", {}, host_name(), {}, {}};
+    HeadOutcomes outcomes = run_.measure_part(workers_, observer(progress, downloads), interruption_.token(), keep());
+    if (outcomes.interrupted) {
+      tell(fmt::format("interrupted: {} of {} heads of shard {} are kept\n{}", outcomes.heads.size(),
+                       run_.tasks().size(), shard.text(), how_to_resume()));
+      if (outcomes.failure) std::rethrow_exception(outcomes.failure);
+      return 128 + interruption_.signal();
+    }
+    record.heads = std::move(outcomes.heads);
+    record.manifest = manifest_text(prepared(), config());
+    record.resources = resources();
+    const std::vector<std::string> files = write_shard(record, config());
+    const auto failed = static_cast<std::size_t>(
+        std::ranges::count_if(record.heads, [](const HeadOutcome& head) { return head.failure.has_value(); }));
+    if (failed == 0) run_.forget_kept();
+    if (verbosity_ != Verbosity::quiet) {
+      fmt::print("shard {}: {} of {} analysed, {} failed: {}\n", shard.text(), record.heads.size() - failed,
+                 counted_text(prepared().tasks.size(), "head"), failed, files.back());
+    }
+    return failed == 0 ? 0 : some_heads_failed;
+  }
+
+  int whole() {
+    const std::vector<FolderLock> locks = locked_outputs(result_paths(prepared(), config()));
+    check_outputs(prepared(), config());
+    if (flags_.resume && are_results_complete(prepared(), config())) {
+      remove_kept_heads(keep().folder);
+      return say_complete(run_json_path(config()));
+    }
+    std::vector<std::string> label_notes;
+    const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared(), label_notes);
+    const RunResult result = measure(label_notes);
+    const std::vector<std::string> files = write_results(prepared(), config(), result, resources());
+    if (result.interrupted) return interrupted(result, files);
+    if (result.results.empty()) {
+      throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
+    }
+    if (result.failures.empty()) run_.forget_kept();
+    if (verbosity_ != Verbosity::quiet) print_summary(prepared(), config(), result, files, labels);
+    return exit_code_of(result);
+  }
+
+  int say_complete(const std::string& file) const {
+    if (verbosity_ != Verbosity::quiet) tell(fmt::format("{}: this run is complete; nothing is left to do\n", file));
+    return 0;
+  }
+
+  RunResources resources() const {
+    const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    return {workers_, wall, cpu_seconds(), peak_rss_bytes()};
+  }
+
+  static RunObserver observer(Progress& progress, DownloadDisplay& downloads) {
+    return {[&](const HeadEvent& event) {
+              if (event.failure != nullptr) {
+                progress.failure(head_line(event));
+              } else {
+                progress.advance(event.ended, event.total, head_line(event));
+              }
+            },
+            [&](const std::string& note) { progress.note(note); },
+            [&](const std::string& warning) { progress.warning(warning); },
+            [&](const DownloadProgress& now) { downloads.show_beside(now); }};
+  }
 
   RunResult measure(const std::vector<std::string>& label_notes) {
     Progress progress(verbosity_, terminal_, "heads");
     for (const std::string& note : label_notes) progress.note(note);
     DownloadDisplay downloads(progress);
-    return run_.measure(workers_,
-                        {[&](const HeadEvent& event) {
-                           if (event.failure != nullptr) {
-                             progress.failure(head_line(event));
-                           } else {
-                             progress.advance(event.ended, event.total, head_line(event));
-                           }
-                         },
-                         [&](const std::string& note) { progress.note(note); },
-                         [&](const std::string& warning) { progress.warning(warning); },
-                         [&](const DownloadProgress& now) { downloads.show_beside(now); }},
-                        interruption_.token());
+    return run_.measure(workers_, observer(progress, downloads), interruption_.token(), keep());
   }
+
+  std::string how_to_resume() const { return fmt::format("to go on: {}\n", resume_command(arguments_)); }
 
   // Keeps the finished heads. A failure that ended the run has a message of its own.
   int interrupted(const RunResult& result, const std::vector<std::string>& files) const {
     if (!result.results.empty()) {
-      tell(fmt::format("interrupted: {} of {} heads are in {}\n", result.results.size(), prepared().tasks.size(),
-                       files.front()));
+      tell(fmt::format("interrupted: {} of {} heads are in {}\n{}", result.results.size(), prepared().tasks.size(),
+                       files.front(), how_to_resume()));
     } else if (!result.failure) {
       tell("interrupted before any head was finished\n");
     }
@@ -265,10 +305,12 @@ class Analysis {
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const AnalyzeFlags& flags_;
+  const Arguments& arguments_;
   int workers_;
   Verbosity verbosity_;
   Terminal terminal_;
   const StopOnSignal& interruption_;
+  RunPart part_;
   DumpRun run_;
 };
 
@@ -284,6 +326,10 @@ Command analyze_command() {
       {"attention-plasticity analyze --config run.yaml --layers 0-3 --dry-run", "See what a run would do."},
       {"attention-plasticity analyze --dataset_name ORG/NAME --dataset_revision BRANCH -o out/hub",
        "Measure a dump on the Hugging Face Hub."},
+      {"attention-plasticity analyze --dataset_local_root DUMP -o out/mine --resume",
+       "Go on with a run that ended early."},
+      {"attention-plasticity analyze --dataset_local_root DUMP --shard 1/2 -o out/shard-1",
+       "Measure the first of two parts; merge puts them together."},
   };
   return command;
 }
@@ -305,7 +351,7 @@ int run_analyze(const Arguments& arguments) {
                      verbosity == Verbosity::bar ? clear_line : ""));
   });
   try {
-    return Analysis(flags, config, verbosity, terminal, interruption).run();
+    return Analysis(flags, arguments, config, verbosity, terminal, interruption).run();
   } catch (const Stopped&) {
     tell("interrupted before any head was finished\n");
     return 128 + interruption.signal();

@@ -12,6 +12,7 @@ std::span<const Subcommand> subcommands() {
       Subcommand{download_command, run_download},
       Subcommand{inspect_command, run_inspect},
       Subcommand{man_command, run_man},
+      Subcommand{merge_command, run_merge},
       Subcommand{plan_command, run_plan},
       Subcommand{plot_command, run_plot},
       Subcommand{report_command, run_report},

@@ -46,6 +46,9 @@ int run_inspect(const Arguments& arguments);
 Command man_command();
 int run_man(const Arguments& arguments);
 
+Command merge_command();
+int run_merge(const Arguments& arguments);
+
 Command plan_command();
 int run_plan(const Arguments& arguments);
 

@@ -1,7 +1,9 @@
 #include "attention_plasticity/cli/machine.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 
 namespace attention_plasticity {
@@ -23,6 +25,11 @@ std::optional<std::string> environment_variable(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr) return std::nullopt;
   return value;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 double cpu_seconds() {

@@ -42,6 +42,20 @@ ChunkLayout::ChunkLayout(std::shared_ptr<parquet::FileMetaData> footer, std::uin
   if (sum != footer_->num_rows()) refuse("it says {} rows, and its row groups have {}", footer_->num_rows(), sum);
   rows_ = static_cast<std::size_t>(sum);
   require_plausible(rows_, least_plausible_rows, "rows");
+  check_names();
+}
+
+/// The names of columns stand in the schema and once more in every row group. A column that may be missing would
+/// otherwise be lost by one wrong letter.
+void ChunkLayout::check_names() const {
+  const parquet::SchemaDescriptor& schema = *footer_->schema();
+  if (groups() == 0 || footer_->RowGroup(0)->num_columns() != schema.num_columns()) return;
+  const auto group = footer_->RowGroup(0);
+  for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
+    const std::string name = schema.Column(leaf)->path()->ToDotString();
+    const std::string other = group->ColumnChunk(leaf)->path_in_schema()->ToDotString();
+    if (name != other) refuse("its schema has column '{}', and its row groups have '{}' there", name, other);
+  }
 }
 
 /// Vectors and positions differ from row to row, so a file holds few rows to a byte. Without this limit a file of a few

@@ -46,6 +46,7 @@ class ChunkLayout {
   bool is_in_order(std::span<const int> leaves) const;
 
  private:
+  void check_names() const;
   void check_entries(int group, int leaf) const;
   void require_plausible(std::uint64_t number, std::uint64_t least, std::string_view of_what) const;
 

@@ -15,7 +15,7 @@ constexpr int dictionary_indices = 8;
 
 std::string little_endian(std::uint32_t value) {
   std::string bytes;
-  for (int i = 0; i < 4; ++i) bytes += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
+  for (unsigned i = 0; i < 4; ++i) bytes += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
   return bytes;
 }
 
@@ -143,8 +143,9 @@ ThriftText& ThriftText::text(int field, const std::string& value) { return raw(f
 ThriftText& ThriftText::structure(int field, const std::string& content) { return raw(field, struct_type, content); }
 
 ThriftText& ThriftText::list(int field, int type, std::size_t size, const std::string& elements) {
-  const std::string header = size < 15 ? std::string(1, static_cast<char>(static_cast<unsigned char>(16 * size) | type))
-                                       : std::string(1, static_cast<char>(0xF0 | type)) + varint(size);
+  const std::string header =
+      size < 15 ? std::string(1, static_cast<char>(static_cast<unsigned char>(16 * size + static_cast<unsigned>(type))))
+                : std::string(1, static_cast<char>(static_cast<unsigned char>(0xF0 + type))) + varint(size);
   return raw(field, 9, header + elements);
 }
 
@@ -162,6 +163,7 @@ std::string CraftedPage::bytes() const {
 
 std::string CraftedFile::footer(std::uint64_t begin) const {
   std::vector<std::string> texts;
+  texts.reserve(static_cast<std::size_t>(groups));
   for (int group = 0; group < groups; ++group) {
     std::string chunks;
     for (const CraftedColumn& column : columns) {

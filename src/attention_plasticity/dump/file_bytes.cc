@@ -11,10 +11,11 @@ void FileBytes::load(std::span<const ByteRange> ranges) {
   loaded_.clear();
   memory_.clear();
   memory_.resize(static_cast<std::size_t>(bytes));
+  loaded_.reserve(ranges.size());
   std::size_t place = 0;
   for (const ByteRange& range : ranges) {
     const std::span<std::uint8_t> part = std::span(memory_).subspan(place, static_cast<std::size_t>(range.size()));
-    if (digest_) digest_up_to(range.begin);
+    if (digest_) digest_up_to(range.begin, *digest_);
     file_.read(range.begin, part);
     if (digest_) {
       digest_->add(part);
@@ -34,20 +35,20 @@ std::span<const std::uint8_t> FileBytes::at(const ByteRange& range) const {
   return std::span(memory_).subspan(place, static_cast<std::size_t>(range.size()));
 }
 
-void FileBytes::digest_up_to(std::uint64_t offset) {
+void FileBytes::digest_up_to(std::uint64_t offset, FileDigest& digest) {
   constexpr std::uint64_t piece = 64 << 10;
   std::vector<std::uint8_t> bytes;
   while (digested_ < offset) {
     bytes.resize(static_cast<std::size_t>(std::min(piece, offset - digested_)));
     file_.read(digested_, bytes);
-    digest_->add(bytes);
+    digest.add(bytes);
     digested_ += bytes.size();
   }
 }
 
 std::string FileBytes::finish_digest(std::span<const std::uint8_t> end) {
   if (!digest_) return {};
-  digest_up_to(file_.size() - end.size());
+  digest_up_to(file_.size() - end.size(), *digest_);
   digest_->add(end);
   return digest_->finish();
 }

@@ -44,7 +44,7 @@ class FileBytes {
   };
 
   /// Adds the bytes up to `offset`, which nobody decodes, to the digest.
-  void digest_up_to(std::uint64_t offset);
+  void digest_up_to(std::uint64_t offset, FileDigest& digest);
 
   const InputFile& file_;
   LargeVector<std::uint8_t> memory_;

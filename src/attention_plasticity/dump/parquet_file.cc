@@ -120,6 +120,10 @@ struct ParquetFile::Impl {
     properties.set_thrift_container_size_limit(static_cast<std::int32_t>(max_list_elements));
     auto parsed = static_cast<std::uint32_t>(length);
     footer = parquet::FileMetaData::Make(bytes_of_footer.data(), &parsed, properties);
+    // The footer of a file with encrypted columns is followed by a signature.
+    if (parsed != length && !footer->is_encryption_algorithm_set()) {
+      throw std::runtime_error(fmt::format("it ends after {} of its {} bytes", parsed, length));
+    }
   }
 
   std::uint64_t footer_length() const {
@@ -255,6 +259,7 @@ std::uint64_t ParquetFile::entries(const Column& column) const {
 }
 
 void ParquetFile::prepare(const std::vector<Column>& columns, bool digest) {
+  impl_->leaves_to_read.reserve(columns.size());
   for (const Column& column : columns) {
     guarded(impl_->path, fmt::format("column '{}'", column.name), [&] { impl_->check(column); });
     impl_->leaves_to_read.push_back(column.leaf);

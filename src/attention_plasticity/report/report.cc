@@ -48,15 +48,21 @@ Json run_json(const ResultFiles& results) {
 Json model_json(const HeadMetrics& metrics, const std::optional<RunDescription>& run) {
   int num_layers = run ? run->num_layers : 0;
   int num_q_heads = run ? run->num_q_heads : 0;
+  int num_k_heads = run ? run->num_k_heads : 1;
   for (const HeadId& head : metrics.heads()) {
     num_layers = std::max(num_layers, head.layer + 1);
     num_q_heads = std::max(num_q_heads, head.q_head + 1);
+    num_k_heads = std::max(num_k_heads, head.k_head + 1);
   }
   Json windows = Json::object();
   if (run) {
     for (const auto& [layer, window] : run->windows) windows[std::to_string(layer)] = window;
   }
-  Json model{{"name", nullptr}, {"num_layers", num_layers}, {"num_q_heads", num_q_heads}, {"windows", windows}};
+  Json model{{"name", nullptr},
+             {"num_layers", num_layers},
+             {"num_q_heads", num_q_heads},
+             {"num_k_heads", num_k_heads},
+             {"windows", windows}};
   if (run && run->model) model["name"] = *run->model;
   return model;
 }

@@ -12,7 +12,7 @@
 //   program   version and commit of the program that wrote the page
 //   source    the path of the results, as given
 //   run       run.json, with the number and bytes of its input files instead of their list; null without run.json
-//   model     name (or null), num_layers, num_q_heads, and windows: tokens by layer with a sliding window
+//   model     name (or null), num_layers, num_q_heads, num_k_heads, and windows: tokens by layer with a sliding window
 //   heads     the blocks layer, q_head and k_head
 //   metrics   [{name, block}]; labels are the same, with labels_file
 //   tables    buckets, components, time, distance and groups, if the run wrote them. Each has cells (their number),

@@ -83,6 +83,7 @@ TEST(Report, ResultsOfThePythonToolkitNeedNoRunJson) {
   EXPECT_TRUE(head["run"].is_null());
   EXPECT_TRUE(head["model"]["name"].is_null());
   EXPECT_EQ(head["model"]["num_q_heads"], 6);
+  EXPECT_EQ(head["model"]["num_k_heads"], 2);
   EXPECT_TRUE(head["tables"]["buckets"]["columns"].contains("plasticity"));
   EXPECT_TRUE(head["tables"]["components"]["columns"].contains("weight"));
   EXPECT_FALSE(head["tables"].contains("distance"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -54,10 +55,16 @@ WithoutGroup means_over_heads(const RunResult& run) {
   return {mean_over_heads(overall), mean_over_heads(exact)};
 }
 
+// Keeps what was measured of a head, if anybody wants that.
+std::function<void(const HeadOutcome&)> keeping(const RunMeans& means) {
+  if (means.kept == nullptr) return {};
+  return [kept = means.kept](const HeadOutcome& outcome) { kept->keep(outcome); };
+}
+
 // The values without each group, of the same groups for all heads. False when a stop was requested before that was
 // done.
-bool add_common_groups(std::vector<HeadOutcome>& outcomes, const HeadPass::Context& context, int workers,
-                       std::optional<Examples>& examples, const std::stop_token& stop) {
+bool add_common_groups(std::vector<HeadOutcome>& outcomes, const HeadPass::Context& context, const RunMeans& means,
+                       std::optional<Examples>& examples) {
   examples = context.config.analysis.standard_errors ? common_examples(outcomes) : std::nullopt;
   if (!examples) return true;
   const std::vector<std::size_t> again = without_common_groups(outcomes, *examples);
@@ -66,8 +73,10 @@ bool add_common_groups(std::vector<HeadOutcome>& outcomes, const HeadPass::Conte
   context.observer.note(
       fmt::format("{} {} captured on other examples than the rest; measuring {} again for the error of the model",
                   again.size(), one ? "head was" : "heads were", one ? "it" : "them"));
-  if (measure_common_groups(outcomes, again, *examples, context, workers, stop) == again.size()) return true;
-  if (stop.stop_requested()) return false;
+  const std::size_t measured =
+      measure_common_groups(outcomes, again, *examples, context, means.workers, means.stop, keeping(means));
+  if (measured == again.size()) return true;
+  if (means.stop.stop_requested()) return false;
   context.observer.warning("a file could not be read a second time, so the error of the model stays empty");
   examples.reset();
   return true;
@@ -82,6 +91,7 @@ void add_inputs(const HeadOutcome& outcome, std::map<std::tuple<int, Side, int>,
 // The outcomes of a run's heads, in order, as its result.
 RunResult gathered(std::vector<HeadOutcome> outcomes, const std::optional<Examples>& examples) {
   RunResult run;
+  const std::string digest = examples ? examples_digest(*examples) : "";
   std::map<std::tuple<int, Side, int>, const FileRead*> files;
   for (const HeadOutcome& outcome : outcomes) add_inputs(outcome, files);
   for (const auto& [place, file] : files) {
@@ -93,9 +103,10 @@ RunResult gathered(std::vector<HeadOutcome> outcomes, const std::optional<Exampl
     if (outcome.failure) run.failures.push_back(std::move(*outcome.failure));
     if (!outcome.measured) continue;
     run.results.push_back(std::move(outcome.measured->result));
-    const bool has_common = examples && outcome.without_common_group;
-    run.without_group.push_back(
-        std::move(has_common ? *outcome.without_common_group : outcome.measured->without_group));
+    // Values for other examples may be left from a run that ended before all heads were known.
+    std::optional<CommonGroups>& common = outcome.common_groups;
+    const bool has_common = examples && common && common->examples_sha256 == digest;
+    run.without_group.push_back(std::move(has_common ? common->without_group : outcome.measured->without_group));
   }
   if (examples) {
     run.examples = *examples;
@@ -128,47 +139,117 @@ struct ReleaseMemory {
   ~ReleaseMemory() { release_kept_memory(); }
 };
 
-}  // namespace
+void restore_evidence(RotationEvidence& evidence, const HeadOutcome& outcome) {
+  const auto restore = [&](Side side, int head, const std::optional<FileRead>& read) {
+    if (read && read->evidence) evidence.restore(side, {outcome.head.layer, head}, *read->evidence);
+  };
+  restore(Side::query, outcome.head.q_head, outcome.queries);
+  restore(Side::key, outcome.head.k_head, outcome.keys);
+}
 
-RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int workers, const RunObserver& told,
-                       const std::stop_token& stop, const HeadArrival& arrive) {
-  const ReleaseMemory at_the_end;
-  const RunObserver observer = with_all_functions(told);
-  const std::unique_ptr<RotationEvidence> evidence =
-      is_rotation_checked(prepared, config) ? configured_evidence(prepared, config) : nullptr;
-  const HeadPass::Context context{prepared, config, observer, evidence.get(), {}};
-  std::vector<std::optional<HeadOutcome>> ended(prepared.tasks.size());
-  std::size_t count = 0;
-  HeadPass pass(prepared.tasks, context, [&](std::size_t task, HeadOutcome outcome) {
-    const HeadOutcome& kept = ended[task].emplace(std::move(outcome));
-    observer.head_ended({kept.head, kept.measured ? &kept.measured->result : nullptr,
-                         kept.failure ? &*kept.failure : nullptr, ++count, prepared.tasks.size()});
-  });
-  std::exception_ptr failure;
-  try {
-    pass.run(workers, stop, arrive);
-  } catch (...) {
-    if (!stop.stop_requested()) failure = std::current_exception();
+// Measures tasks, keeps them as they end and tells of them.
+class Measuring {
+ public:
+  Measuring(const PreparedRun& prepared, const RunConfig& config, const RunMeans& means, const RunObserver& told)
+      : means_(means),
+        observer_(with_all_functions(told)),
+        evidence_(is_rotation_checked(prepared, config) ? configured_evidence(prepared, config) : nullptr),
+        context_{prepared, config, observer_, evidence_.get(), {}} {}
+
+  HeadOutcomes heads(std::span<const HeadTask> tasks) {
+    std::vector<std::optional<HeadOutcome>> ended(tasks.size());
+    std::vector<HeadTask> missing;
+    std::vector<std::size_t> places;  // of the missing
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      ended[i] = kept(tasks[i].head);
+      if (ended[i]) continue;
+      missing.push_back(tasks[i]);
+      places.push_back(i);
+    }
+    std::size_t count = tasks.size() - missing.size();
+    HeadPass pass(missing, context_, [&](std::size_t task, HeadOutcome outcome) {
+      const HeadOutcome& head = ended[places[task]].emplace(std::move(outcome));
+      if (means_.kept != nullptr) means_.kept->keep(head);
+      observer_.head_ended({head.head, head.measured ? &head.measured->result : nullptr,
+                            head.failure ? &*head.failure : nullptr, ++count, tasks.size()});
+    });
+    HeadOutcomes outcomes;
+    try {
+      pass.run(means_.workers, means_.stop, means_.arrive);
+    } catch (...) {
+      if (!means_.stop.stop_requested()) outcomes.failure = std::current_exception();
+    }
+    outcomes.interrupted = count < tasks.size();
+    outcomes.heads.reserve(count);
+    for (std::optional<HeadOutcome>& outcome : ended) {
+      if (outcome) outcomes.heads.push_back(std::move(*outcome));
+    }
+    return outcomes;
   }
-  std::vector<HeadOutcome> outcomes;
-  outcomes.reserve(count);
-  for (std::optional<HeadOutcome>& outcome : ended) {
-    if (outcome) outcomes.push_back(std::move(*outcome));
+
+  // False when a stop was requested before that was done. A head that cannot be measured again is left to the merge.
+  bool groups_of(std::span<const std::uint64_t> examples, std::vector<HeadOutcome>& outcomes) {
+    const std::vector<std::size_t> again = without_common_groups(outcomes, examples);
+    const std::size_t measured =
+        measure_common_groups(outcomes, again, examples, context_, means_.workers, means_.stop, keeping(means_));
+    return measured == again.size() || !means_.stop.stop_requested();
   }
-  if (count < prepared.tasks.size()) {
-    RunResult run = gathered(std::move(outcomes), std::nullopt);
-    run.interrupted = true;
-    run.failure = failure;
+
+  RunResult result(HeadOutcomes outcomes) {
+    if (outcomes.interrupted) {
+      RunResult run = gathered(std::move(outcomes.heads), std::nullopt);
+      run.interrupted = true;
+      run.failure = outcomes.failure;
+      return run;
+    }
+    if (evidence_) {
+      for (const HeadOutcome& outcome : outcomes.heads) restore_evidence(*evidence_, outcome);
+    }
+    const std::optional<RotationShares> shares =
+        evidence_ ? checked_shares(*evidence_, context_.prepared, context_.config, observer_) : std::nullopt;
+    std::optional<Examples> examples;
+    const bool complete = add_common_groups(outcomes.heads, context_, means_, examples);
+    RunResult run = gathered(std::move(outcomes.heads), complete ? examples : std::nullopt);
+    run.rotation_shares = shares;
+    run.interrupted = !complete;
     return run;
   }
-  const std::optional<RotationShares> shares =
-      evidence ? checked_shares(*evidence, prepared, config, observer) : std::nullopt;
-  std::optional<Examples> examples;
-  const bool complete = add_common_groups(outcomes, context, workers, examples, stop);
-  RunResult run = gathered(std::move(outcomes), complete ? examples : std::nullopt);
-  run.rotation_shares = shares;
-  run.interrupted = !complete;
-  return run;
+
+ private:
+  std::optional<HeadOutcome> kept(const HeadId& head) {
+    if (means_.kept == nullptr) return std::nullopt;
+    auto node = means_.kept->found().extract(head);
+    return node ? std::optional(std::move(node.mapped())) : std::nullopt;
+  }
+
+  const ReleaseMemory at_the_end_;
+  const RunMeans& means_;
+  RunObserver observer_;
+  std::unique_ptr<RotationEvidence> evidence_;  // null: the rotation is not checked
+  HeadPass::Context context_;
+};
+
+}  // namespace
+
+HeadOutcomes measure_heads(const PreparedRun& prepared, const RunConfig& config, std::span<const HeadTask> tasks,
+                           const RunMeans& means, const RunObserver& observer,
+                           std::span<const std::uint64_t> examples) {
+  Measuring measuring(prepared, config, means, observer);
+  HeadOutcomes outcomes = measuring.heads(tasks);
+  if (outcomes.interrupted || examples.empty() || !config.analysis.standard_errors) return outcomes;
+  outcomes.interrupted = !measuring.groups_of(examples, outcomes.heads);
+  return outcomes;
+}
+
+RunResult concluded_run(HeadOutcomes outcomes, const PreparedRun& prepared, const RunConfig& config,
+                        const RunMeans& means, const RunObserver& observer) {
+  return Measuring(prepared, config, means, observer).result(std::move(outcomes));
+}
+
+RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, const RunMeans& means,
+                       const RunObserver& observer) {
+  Measuring measuring(prepared, config, means, observer);
+  return measuring.result(measuring.heads(prepared.tasks));
 }
 
 }  // namespace attention_plasticity

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/head_outcome.h"
 #include "attention_plasticity/run/head_pass.h"
+#include "attention_plasticity/run/kept_heads.h"
 #include "attention_plasticity/run/prepared_run.h"
 
 namespace attention_plasticity {
@@ -44,10 +46,36 @@ struct RunResult {
   std::exception_ptr failure;      ///< why it stopped without a request: files did not arrive
 };
 
-/// Reads and analyses the heads of a prepared run on `workers` threads. The results do not depend on their number.
-/// Files that did not exist when the run was prepared are waited for by `arrive`. Throws Error(usage) when the vectors
-/// contradict the rotation and `rotation_check` is `error`.
-RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, int workers, const RunObserver& observer,
-                       const std::stop_token& stop, const HeadArrival& arrive = {});
+/// How the heads of a prepared run are measured.
+struct RunMeans {
+  int workers = 1;  ///< threads; results do not depend on their number
+  std::stop_token stop = {};
+  HeadArrival arrive = {};    ///< waits for files that did not exist when the run was prepared
+  KeptHeads* kept = nullptr;  ///< keeps heads as they end, and has those of an earlier run; null: none are kept
+};
+
+/// What became of some heads of a run.
+struct HeadOutcomes {
+  std::vector<HeadOutcome> heads;  ///< in the order of the tasks
+  bool interrupted = false;        ///< some heads are missing
+  std::exception_ptr failure;      ///< why, without a stop request: files did not arrive
+};
+
+/// Measures `tasks`, which are some of a prepared run's, as far as they are not kept already. `examples`: where they
+/// are known beforehand, the examples of all heads of the run, with whose groups heads that have other ones are
+/// measured again.
+HeadOutcomes measure_heads(const PreparedRun& prepared, const RunConfig& config, std::span<const HeadTask> tasks,
+                           const RunMeans& means, const RunObserver& observer,
+                           std::span<const std::uint64_t> examples = {});
+
+/// What follows from the outcomes of a run's heads, wherever they were measured. Files are read again where the check
+/// of the rotation needs it, and where a head is still to be measured with the groups of all. Throws Error(usage) when
+/// the vectors contradict the rotation and `rotation_check` is `error`.
+RunResult concluded_run(HeadOutcomes outcomes, const PreparedRun& prepared, const RunConfig& config,
+                        const RunMeans& means, const RunObserver& observer);
+
+/// Measures all heads of a prepared run: both of the above.
+RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, const RunMeans& means,
+                       const RunObserver& observer);
 
 }  // namespace attention_plasticity

@@ -60,7 +60,7 @@ TEST(AnalysisRun, AFileThatChangesAfterTheRunIsPreparedFailsTheHeadsThatReadIt) 
   dump.write(Side::query, 0, 1, small_rows(77));
   dump.write(Side::key, 1, 1, small_rows(78));
   const RunResult run = run_analysis(prepared, config, 2, {}, {});
-  EXPECT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}, {1, 2, 1}, {1, 3, 1}}));
+  ASSERT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}, {1, 2, 1}, {1, 3, 1}}));
   for (const HeadFailure& failure : run.failures) {
     EXPECT_EQ(failure.message,
               "the file was replaced or changed after the run began; run again when nothing writes to the dump");
@@ -192,7 +192,7 @@ TEST(AnalysisRun, HandsTheObserverTheResultOrTheFailure) {
                                }
                              },
                              [](const std::string&) {}};
-  run_analysis(prepare_run(config), config, 1, observer, {});
+  run_analysis(prepare_run(config), config, {.workers = 1}, observer);
   EXPECT_EQ(seen, 2);
 }
 
@@ -368,7 +368,7 @@ TEST(StoppedRun, KeepsTheHeadsThatHadEnded) {
                                if (event.ended == 3) stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(prepare_run(config), config, 1, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 1, .stop = stop.get_token()}, observer);
   EXPECT_TRUE(run.interrupted);
   EXPECT_EQ(heads_of(run.results), (std::vector<HeadId>{{0, 0, 0}, {0, 2, 1}}));
   EXPECT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}}));
@@ -385,7 +385,7 @@ TEST(StoppedRun, LosesNoHeadThatAnyWorkerEnded) {
                                stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(prepare_run(config), config, 3, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 3, .stop = stop.get_token()}, observer);
   EXPECT_EQ(run.results.size(), ended);
   EXPECT_LE(ended, 3U);
   EXPECT_TRUE(run.interrupted);
@@ -399,7 +399,7 @@ TEST(StoppedRun, IsCompleteWhenTheLastHeadHadEnded) {
                                if (event.ended == event.total) stop.request_stop();
                              },
                              [](const std::string&) {}};
-  const RunResult run = run_analysis(prepare_run(config), config, 2, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 2, .stop = stop.get_token()}, observer);
   EXPECT_FALSE(run.interrupted);
   EXPECT_EQ(run.results.size(), 2U);
 }
@@ -524,7 +524,7 @@ TEST(ModelError, StopDuringTheSecondMeasurementInterruptsTheRun) {
                                notes.push_back(note);
                                stop.request_stop();
                              }};
-  const RunResult run = run_analysis(prepare_run(config), config, 1, observer, stop.get_token());
+  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 1, .stop = stop.get_token()}, observer);
   const std::vector<std::string> expected{
       "1 head was captured on other examples than the rest; measuring it again for the error of the model"};
   EXPECT_EQ(notes, expected);

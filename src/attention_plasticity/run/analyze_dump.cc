@@ -76,7 +76,9 @@ AnalyzedDump analyze_dump(const DumpSource& source, const RunOptions& options, c
   state->config = resolve_config(source, options);
   try {
     DumpRun run(state->config, hub_of(source), stop);
-    state->run = run.measure(workers_of(state->config), observer, stop);
+    std::optional<KeepOptions> keep;
+    if (options.kept_heads) keep = KeepOptions{*options.kept_heads, true};
+    state->run = run.measure(workers_of(state->config), observer, stop, keep);
     state->prepared = run.prepared();
   } catch (const Stopped&) {
     state->run.interrupted = true;

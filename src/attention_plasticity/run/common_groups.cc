@@ -1,9 +1,12 @@
 #include "attention_plasticity/run/common_groups.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/run/summary.h"
 
 namespace attention_plasticity {
@@ -37,12 +40,21 @@ std::optional<Examples> common_examples(std::span<const HeadOutcome> outcomes) {
   return all;
 }
 
+std::string examples_digest(std::span<const std::uint64_t> examples) {
+  std::string ids;
+  for (const std::uint64_t id : examples) ids += fmt::format("{}\n", id);
+  return sha256(ids);
+}
+
 std::vector<std::size_t> without_common_groups(std::span<const HeadOutcome> outcomes,
                                                std::span<const std::uint64_t> examples) {
   std::vector<std::size_t> others;
+  const std::string digest = examples_digest(examples);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const HeadResult* result = valued(outcomes[i]);
-    if (result == nullptr || outcomes[i].without_common_group) continue;
+    if (result == nullptr) continue;
+    const std::optional<CommonGroups>& common = outcomes[i].common_groups;
+    if (common && common->examples_sha256 == digest) continue;
     if (!std::ranges::equal(result->examples, examples)) others.push_back(i);
   }
   return others;
@@ -58,6 +70,7 @@ std::size_t measure_common_groups(std::span<HeadOutcome> outcomes, std::span<con
     tasks.push_back(*std::ranges::find(context.prepared.tasks, outcomes[index].head, &HeadTask::head));
   }
   const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}, [](const std::string&) {}, {}};
+  const std::string digest = examples_digest(examples);
   std::size_t measured = 0;
   std::uint64_t held = 0;
   for (const HeadOutcome& outcome : outcomes) held += memory_of(outcome);
@@ -68,7 +81,7 @@ std::size_t measure_common_groups(std::span<HeadOutcome> outcomes, std::span<con
                       !read_the_same(outcome.keys, head.keys)) {
                     return;
                   }
-                  head.without_common_group = std::move(outcome.measured->without_group);
+                  head.common_groups = CommonGroups{digest, std::move(outcome.measured->without_group)};
                   ++measured;
                   if (done) done(head);
                 });

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "attention_plasticity/run/head_outcome.h"
@@ -19,11 +20,14 @@ namespace attention_plasticity {
 /// heads are unknown.
 std::optional<std::vector<std::uint64_t>> common_examples(std::span<const HeadOutcome> outcomes);
 
+/// The SHA-256 of examples, each as decimal text and LF: what run.json names them by.
+std::string examples_digest(std::span<const std::uint64_t> examples);
+
 /// The outcomes whose values without the groups of `examples` are still to be measured.
 std::vector<std::size_t> without_common_groups(std::span<const HeadOutcome> outcomes,
                                                std::span<const std::uint64_t> examples);
 
-/// Measures the outcomes of these numbers again and sets their `without_common_group`. `context` is that of the run;
+/// Measures the outcomes of these numbers again and sets their `common_groups`. `context` is that of the run;
 /// `done` is told after each one. Returns how many were measured: fewer than all after a stop request, or when a file
 /// could not be read again.
 std::size_t measure_common_groups(std::span<HeadOutcome> outcomes, std::span<const std::size_t> again,

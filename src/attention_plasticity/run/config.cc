@@ -185,6 +185,12 @@ RunConfig resolve_config(const DumpSource& source, const RunOptions& options,
   return resolve_config(settings);
 }
 
+std::vector<Setting> all_settings(const RunConfig& config) {
+  std::vector<Setting> settings;
+  for (const FieldValue& field : resolved_fields(config)) settings.push_back({field.name, typed_text(field), ""});
+  return settings;
+}
+
 void check_selection(const RunConfig& config, int num_layers, int num_q_heads) {
   if (const std::string problem = layers_problem(config, num_layers); !problem.empty()) {
     throw Error(ErrorKind::usage, "`layers`: " + problem);

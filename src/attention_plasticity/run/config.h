@@ -59,6 +59,9 @@ RunConfig resolve_config(std::span<const Setting> settings);
 RunConfig resolve_config(const DumpSource& source, const RunOptions& options,
                          const std::optional<std::string>& output_dir = {});
 
+/// Settings of all fields that resolve to this configuration.
+std::vector<Setting> all_settings(const RunConfig& config);
+
 /// Throws Error(usage) when `layers` or `q_heads` select an index that a model of these sizes does not have.
 /// resolve_config checks against the sizes in the settings; a run checks again once the sizes are discovered.
 void check_selection(const RunConfig& config, int num_layers, int num_q_heads);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <utility>
 
@@ -155,6 +157,10 @@ FieldTable<RunConfig> machine_fields() {
 }  // namespace
 
 const FieldTable<RunConfig>& config_table() {
+  // Which files are read, and what they hold, is compared by itself (run/run_manifest.h), whatever they are named.
+  static constexpr std::array names_of_files{"model_dir",          "dataset_name",      "dataset_revision",
+                                             "dataset_local_root", "dataset_cache_dir", "download_max_workers",
+                                             "rope_config",        "verify_cache"};
   static const FieldTable<RunConfig> table = [] {
     FieldTable<RunConfig> all;
     for (auto& [group, fields] :
@@ -163,6 +169,8 @@ const FieldTable<RunConfig>& config_table() {
           std::pair("The machine", machine_fields())}) {
       for (TypedField<RunConfig> field : fields) {
         field.group = group;
+        field.decides_figures = field.group != "The outputs" && field.group != "The machine" &&
+                                std::ranges::find(names_of_files, field.name) == names_of_files.end();
         all.push_back(std::move(field));
       }
     }

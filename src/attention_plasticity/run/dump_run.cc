@@ -33,14 +33,23 @@ void tell_new(const std::vector<std::string>& lines, const std::vector<std::stri
 
 }  // namespace
 
-DumpRun::DumpRun(RunConfig config, const HubSettings& hub, const std::stop_token& stop) : config_(std::move(config)) {
-  if (config_.dataset_local_root) {
-    prepared_ = prepare_run(config_);
-    return;
-  }
-  dump_ = std::make_unique<HubDump>(config_, hub, stop);
-  prepared_ = prepare_run(config_, dump_->source());
-  missing_ = dump_->missing_files(prepared_, stop);
+DumpRun::DumpRun(RunConfig config, const HubSettings& hub, const std::stop_token& stop, RunPart part)
+    : config_(std::move(config)), part_(std::move(part)) {
+  if (!config_.dataset_local_root) dump_ = std::make_unique<HubDump>(config_, hub, stop);
+  prepared_ = prepare();
+  if (part_.plan) part_.plan->check(prepared_, config_);
+  if (dump_) missing_ = dump_->missing_files(prepared_.needs_all_files ? prepared_.tasks : tasks(), stop);
+}
+
+PreparedRun DumpRun::prepare() const {
+  std::optional<PreparedRun> planned;
+  if (part_.plan) planned = part_.plan->run();
+  const PreparedRun* decided = planned ? &*planned : nullptr;
+  return dump_ ? prepare_run(config_, dump_->source(), decided) : prepare_run(config_, decided);
+}
+
+std::vector<HeadTask> DumpRun::tasks() const {
+  return part_.shard ? shard_tasks(prepared_, *part_.shard) : prepared_.tasks;
 }
 
 std::vector<std::string> DumpRun::notes() const {
@@ -53,23 +62,77 @@ std::string DumpRun::missing_files() const {
   return missing_.empty() ? "" : described_files(dump_->snapshot(), missing_);
 }
 
-RunResult DumpRun::measure(int workers, const RunObserver& observer, const std::stop_token& stop) {
-  std::mutex mutex;
-  const RunObserver told = serialized(observer, mutex);
+void DumpRun::begin(const RunObserver& told, const std::stop_token& stop, const std::optional<KeepOptions>& keep) {
   for (const std::string& note : notes()) told.note(note);
   for (const std::string& warning : prepared_.warnings) told.warning(warning);
-  if (missing_.empty()) return run_analysis(prepared_, config_, workers, told, stop);
-
-  told.note("fetching " + missing_files());
-  Fetching fetching(*dump_, missing_, config_.download_max_workers, {{}, told.note}, stop);
-  if (prepared_.needs_all_files) {
+  if (prepared_.needs_all_files && !missing_.empty()) {
+    told.note("fetching " + missing_files());
+    Fetching fetching(*dump_, std::exchange(missing_, {}), config_.download_max_workers, {{}, told.note}, stop);
     fetching.wait_for_all(told.downloading);
-    const PreparedRun before = std::exchange(prepared_, prepare_run(config_, dump_->source()));
+    const PreparedRun before = std::exchange(prepared_, prepare());
     tell_new(prepared_.notes, before.notes, told.note);
     tell_new(prepared_.warnings, before.warnings, told.warning);
   }
+  if (keep) kept_ = std::make_unique<KeptHeads>(*keep, prepared_, config_, told);
+}
+
+void DumpRun::with_files(std::span<const HeadTask> tasks, int workers, const RunObserver& told,
+                         const std::stop_token& stop, const std::function<void(const RunMeans&)>& work) {
+  if (kept_ && !missing_.empty()) {
+    std::vector<HeadTask> still(tasks.begin(), tasks.end());
+    std::erase_if(still, [&](const HeadTask& task) { return kept_->found().contains(task.head); });
+    missing_ = dump_->missing_files(still, stop);
+  }
+  RunMeans means{workers, stop, {}, kept_.get()};
+  if (missing_.empty()) {
+    work(means);
+    return;
+  }
+  told.note("fetching " + missing_files());
+  Fetching fetching(*dump_, missing_, config_.download_max_workers, {{}, told.note}, stop);
   const std::jthread watcher([&](const std::stop_token& done) { watch(fetching, told.downloading, done); });
-  return run_analysis(prepared_, config_, workers, told, stop, [&](const HeadTask& task) { fetching.wait_for(task); });
+  means.arrive = [&](const HeadTask& task) { fetching.wait_for(task); };
+  work(means);
+}
+
+RunResult DumpRun::measure(int workers, const RunObserver& observer, const std::stop_token& stop,
+                           const std::optional<KeepOptions>& keep) {
+  std::mutex mutex;
+  const RunObserver told = serialized(observer, mutex);
+  begin(told, stop, keep);
+  RunResult result;
+  with_files(prepared_.tasks, workers, told, stop,
+             [&](const RunMeans& means) { result = run_analysis(prepared_, config_, means, told); });
+  return result;
+}
+
+HeadOutcomes DumpRun::measure_part(int workers, const RunObserver& observer, const std::stop_token& stop,
+                                   const std::optional<KeepOptions>& keep) {
+  std::mutex mutex;
+  const RunObserver told = serialized(observer, mutex);
+  begin(told, stop, keep);
+  HeadOutcomes outcomes;
+  const std::vector<HeadTask> part = tasks();
+  const std::vector<std::uint64_t> examples = part_.plan ? part_.plan->examples : std::vector<std::uint64_t>{};
+  with_files(part, workers, told, stop,
+             [&](const RunMeans& means) { outcomes = measure_heads(prepared_, config_, part, means, told, examples); });
+  return outcomes;
+}
+
+RunPlan DumpRun::make_plan(const RunObserver& observer, const std::stop_token& stop) {
+  std::mutex mutex;
+  const RunObserver told = serialized(observer, mutex);
+  begin(told, stop, {});
+  if (!missing_.empty()) {
+    told.note("fetching " + missing_files());
+    Fetching fetching(*dump_, std::exchange(missing_, {}), config_.download_max_workers, {{}, told.note}, stop);
+    fetching.wait_for_all(told.downloading);
+  }
+  return RunPlan::of(prepared_, config_);
+}
+
+void DumpRun::forget_kept() {
+  if (kept_) kept_->remove();
 }
 
 }  // namespace attention_plasticity

@@ -29,15 +29,20 @@ struct LoadedKeys {
   FileRead read;
 };
 
+/// A head's values with the groups of the examples of all heads left out.
+struct CommonGroups {
+  std::string examples_sha256;  ///< of the examples of all heads: examples_digest()
+  WithoutGroup without_group;
+};
+
 /// Either `measured` or `failure` is set.
 struct HeadOutcome {
   HeadId head;
   std::optional<MeasuredHead> measured;
   std::optional<HeadFailure> failure;
-  std::optional<FileRead> queries;  ///< none: they could not be read
-  std::optional<FileRead> keys;     ///< likewise
-  /// With the groups of the examples of all heads left out, where the head's own examples are others.
-  std::optional<WithoutGroup> without_common_group;
+  std::optional<FileRead> queries;            ///< none: they could not be read
+  std::optional<FileRead> keys;               ///< likewise
+  std::optional<CommonGroups> common_groups;  ///< measured where the head's own examples are others
 };
 
 /// The memory that an outcome holds, in bytes.

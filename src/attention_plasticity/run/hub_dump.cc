@@ -120,10 +120,10 @@ std::vector<std::string> HubDump::files_of(const HeadTask& task) const {
   return files;
 }
 
-std::vector<RepoFile> HubDump::missing_files(const PreparedRun& prepared, const std::stop_token& stop) {
+std::vector<RepoFile> HubDump::missing_files(std::span<const HeadTask> tasks, const std::stop_token& stop) {
   std::vector<std::string> wanted;
   std::set<std::string> seen;
-  for (const HeadTask& task : prepared.tasks) {
+  for (const HeadTask& task : tasks) {
     for (std::string& path : files_of(task)) {
       if (seen.insert(path).second) wanted.push_back(std::move(path));
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -31,9 +32,9 @@ class HubDump {
 
   /// The paths in the repository of a task's query and key files, as far as the dump has them.
   std::vector<std::string> files_of(const HeadTask& task) const;
-  /// The files of all tasks that are not on disk yet, in the order of the tasks. Throws Error(output) when the disk has
+  /// The files of the tasks that are not on disk yet, in the order of the tasks. Throws Error(output) when the disk has
   /// too little space for them.
-  std::vector<RepoFile> missing_files(const PreparedRun& prepared, const std::stop_token& stop);
+  std::vector<RepoFile> missing_files(std::span<const HeadTask> tasks, const std::stop_token& stop);
 
  private:
   DumpLayout find_layout(const RunConfig& config, const std::stop_token& stop);

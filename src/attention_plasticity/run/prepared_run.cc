@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <limits>
 #include <map>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "attention_plasticity/dump/capture_metadata.h"
@@ -251,18 +253,61 @@ void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* befo
   if (const std::optional<HeadFooter> queries = readable_footer(task.query_file, config)) {
     task.query_bytes = estimated_bytes(*queries, Side::query, config);
     task.width = queries->width;
+    task.query_rows = queries->rows;
     task.query_identity = queries->identity;
   }
   if (before != nullptr && before->key_file == task.key_file) {
     task.key_bytes = before->key_bytes;
+    task.key_rows = before->key_rows;
     task.key_identity = before->key_identity;
   } else if (const std::optional<HeadFooter> keys = readable_footer(task.key_file, config)) {
     task.key_bytes = estimated_bytes(*keys, Side::key, config);
+    task.key_rows = keys->rows;
     task.key_identity = keys->identity;
   }
 }
 
-PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {
+namespace {
+
+// None for a file that does not exist. What it was when the run was prepared counts, if that is known.
+std::optional<RecordedFile> recorded_file(const fs::path& path, const std::optional<FileIdentity>& identity,
+                                          const PreparedRun& prepared) {
+  RecordedFile file{path.lexically_relative(prepared.layout.folder).generic_string(), 0, {}, {}};
+  std::error_code unknown;
+  file.bytes = identity ? identity->bytes : fs::file_size(path, unknown);
+  if (unknown) return std::nullopt;
+  if (prepared.hub) {
+    // In the Hub's cache a file is a link to its content, which is named by its etag.
+    const fs::path content = fs::read_symlink(path, unknown);
+    if (!unknown) file.etag = content.filename().string();
+  } else if (identity) {
+    file.modified_ns = identity->modified;
+  } else {
+    const fs::file_time_type time = fs::last_write_time(path, unknown);
+    const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
+    if (!unknown) file.modified_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+  }
+  return file;
+}
+
+}  // namespace
+
+std::vector<RecordedFile> recorded_files(const PreparedRun& prepared) {
+  if (prepared.known_files) return *prepared.known_files;
+  std::map<fs::path, std::optional<FileIdentity>> paths;
+  for (const HeadTask& task : prepared.tasks) {
+    paths.emplace(task.query_file, task.query_identity);
+    paths.emplace(task.key_file, task.key_identity);
+  }
+  std::vector<RecordedFile> files;
+  files.reserve(paths.size());
+  for (const auto& [path, identity] : paths) {
+    if (std::optional<RecordedFile> file = recorded_file(path, identity, prepared)) files.push_back(*std::move(file));
+  }
+  return files;
+}
+
+PreparedRun prepare_run(const RunConfig& config, const FoundDump& source, const PreparedRun* decided) {
   PreparedRun prepared;
   const fs::path& root = source.root;
   prepared.layout = source.layout;
@@ -294,17 +339,22 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& source) {
   }
   check_keys_captured(prepared);
   note_large_heads(prepared, config);
-  add_rotation(prepared, config, root);
+  if (decided != nullptr) {
+    prepared.rotation = decided->rotation;
+    prepared.rotation_shares = decided->rotation_shares;
+  } else {
+    add_rotation(prepared, config, root);
+  }
   check_rotation(prepared);
   return prepared;
 }
 
-PreparedRun prepare_run(const RunConfig& config) {
+PreparedRun prepare_run(const RunConfig& config, const PreparedRun* decided) {
   if (!config.dataset_local_root) {
     throw Error(ErrorKind::usage, "a dump on disk is given as `dataset_local_root: FOLDER`");
   }
   const fs::path root = *config.dataset_local_root;
-  return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt, false});
+  return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt, false}, decided);
 }
 
 }  // namespace attention_plasticity

@@ -26,6 +26,9 @@ struct HeadTask {
   std::uint64_t query_bytes = 0;
   std::uint64_t key_bytes = 0;
   std::size_t width = 0;  ///< components of a query; 0: unknown
+  /// Rows of its files, as their footers say; 0: unknown.
+  std::uint64_t query_rows = 0;
+  std::uint64_t key_rows = 0;
   /// Which files were there when they were measured; none: they could not be opened, or were not there yet.
   std::optional<FileIdentity> query_identity;
   std::optional<FileIdentity> key_identity;
@@ -55,6 +58,16 @@ struct FoundDump {
   bool is_from_cache = false;    ///< of a dump on the Hub, only what was downloaded before is known
 };
 
+/// What tells a head file from another version of it.
+struct RecordedFile {
+  std::string file;                         ///< its path below the folder of the heads, with slashes
+  std::uint64_t bytes = 0;                  ///< its size
+  std::optional<std::int64_t> modified_ns;  ///< of a dump on disk: nanoseconds since 1970, in UTC
+  std::optional<std::string> etag;          ///< of a dump on the Hub: the name of its content in the cache
+
+  friend bool operator==(const RecordedFile&, const RecordedFile&) = default;
+};
+
 /// A run that is ready to start: the heads to analyse, and what is known of the model before any column is decoded.
 struct PreparedRun {
   DumpLayout layout;
@@ -69,19 +82,27 @@ struct PreparedRun {
   std::optional<RotationShares> rotation_shares;
   /// True: the run must be prepared again when all files are on disk, since its rotation depends on them.
   bool needs_all_files = false;
-  std::vector<HeadTask> tasks;        ///< by (layer, q_head)
-  std::size_t skipped = 0;            ///< number of selected heads that were not captured
-  std::vector<std::string> notes;     ///< one line each, for the user
-  std::vector<std::string> warnings;  ///< the same for what may make results wrong; never hidden
+  std::vector<HeadTask> tasks;  ///< by (layer, q_head)
+  /// The files of the tasks as they were when the heads were measured elsewhere; none: they are looked at on disk.
+  std::optional<std::vector<RecordedFile>> known_files;
+  std::optional<std::string> recorded_simd;  ///< likewise the instruction set; none: that of this program
+  std::size_t skipped = 0;                   ///< number of selected heads that were not captured
+  std::vector<std::string> notes;            ///< one line each, for the user
+  std::vector<std::string> warnings;         ///< the same for what may make results wrong; never hidden
 };
 
 /// Finds out which heads of a dump to analyse. Throws Error(usage) for sizes that do not fit each other, the dump's
 /// config.json, the heads that were captured or the selection. Throws Error(input) when there is no dump, or when it
 /// has none of the selected heads or none of their keys.
-PreparedRun prepare_run(const RunConfig& config, const FoundDump& source);
+/// `decided`: the same run as prepared elsewhere, whose rotation is taken instead of looking for it; null: there is
+/// none.
+PreparedRun prepare_run(const RunConfig& config, const FoundDump& source, const PreparedRun* decided = nullptr);
+
+/// The files of the run's tasks that are on disk, each once, by path.
+std::vector<RecordedFile> recorded_files(const PreparedRun& prepared);
 
 /// The same for the dump on disk that the configuration names.
-PreparedRun prepare_run(const RunConfig& config);
+PreparedRun prepare_run(const RunConfig& config, const PreparedRun* decided = nullptr);
 
 /// Fills in the memory and the width of a task whose files are on disk. `before`, if not null, is another measured
 /// task. When it has the same keys, they are not measured again.

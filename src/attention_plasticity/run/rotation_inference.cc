@@ -102,8 +102,10 @@ InferredRotation rotation_of(const RefinedWay& best, double next, RotationShares
       "{:.3f} at most otherwise){}{}; to be sure, pass the model's config.json as `rope_config`",
       way.text(shares.width), best.share, next, layers_text("none", without),
       layers_text("unknown, so no `ap_exact`,", {unknown.begin(), unknown.end()}));
-  inferred.rotation = DumpRotation{ModelRotation::of_settings(settings_of(best.way, shares.width), without), 0,
-                                   RotationSource::inferred, std::move(unknown)};
+  RotationOrigin origin{.settings = settings_of(best.way, shares.width), .layers_without = std::move(without)};
+  ModelRotation model = origin.model();
+  inferred.rotation =
+      DumpRotation{std::move(model), 0, RotationSource::inferred, std::move(unknown), std::move(origin)};
   inferred.shares = std::move(shares);
   return inferred;
 }

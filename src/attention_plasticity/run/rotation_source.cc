@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/dump/head_file.h"
@@ -26,10 +27,13 @@ RotarySettings settings_of(const RunConfig& config) {
   return settings;
 }
 
-// Throws Error(input) for a file that cannot be read or is not a JSON object.
-std::optional<ModelRotation> rotation_in(const fs::path& file) {
+// None when the file does not mention a rotation. Throws Error(input) for a file that cannot be read or is not a JSON
+// object.
+std::optional<RotationOrigin> rotation_in(const fs::path& file) {
   try {
-    return ModelRotation::of_model_config(read_text_file(file));
+    std::string text = read_text_file(file);
+    if (!ModelRotation::of_model_config(text)) return std::nullopt;
+    return RotationOrigin{.model_config = std::move(text)};
   } catch (const Error& error) {
     throw Error(error.kind(), error.what(), file.string());
   }
@@ -39,9 +43,9 @@ std::optional<ModelRotation> rotation_in(const fs::path& file) {
   throw Error(ErrorKind::usage, fmt::format("rope_config: {}", problem), file);
 }
 
-ModelRotation given_model_config(const std::string& file) {
+RotationOrigin given_model_config(const std::string& file) {
   try {
-    std::optional<ModelRotation> rotation = rotation_in(file);
+    std::optional<RotationOrigin> rotation = rotation_in(file);
     if (rotation) return std::move(*rotation);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::input) refuse_given(file, error.what());
@@ -51,10 +55,10 @@ ModelRotation given_model_config(const std::string& file) {
 }
 
 // find_model_shape has already noted a config.json that is not JSON.
-std::optional<ModelRotation> found_model_config(const fs::path& root, const DumpLayout& layout) {
+std::optional<RotationOrigin> found_model_config(const fs::path& root, const DumpLayout& layout) {
   for (const fs::path& folder : {layout.folder, root}) {
     try {
-      if (std::optional<ModelRotation> rotation = rotation_in(folder / "config.json")) return rotation;
+      if (std::optional<RotationOrigin> rotation = rotation_in(folder / "config.json")) return rotation;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;
     }
@@ -88,17 +92,26 @@ std::string described(const LayerRotation& layer, std::size_t width) {
                      layer.rotation.layout == RotaryLayout::half ? "half" : "interleaved");
 }
 
-DumpRotation with_length(ModelRotation model, RotationSource source, const DumpLayout& layout) {
+DumpRotation with_length(RotationOrigin origin, RotationSource source, const DumpLayout& layout) {
+  ModelRotation model = origin.model();
   const bool needs_length = model.depends_on_length();
-  return {std::move(model), needs_length ? largest_position(layout) : 0, source};
+  return {std::move(model), needs_length ? largest_position(layout) : 0, source, {}, std::move(origin)};
 }
 
 }  // namespace
 
+ModelRotation RotationOrigin::model() const {
+  if (settings) return ModelRotation::of_settings(*settings, layers_without);
+  if (!model_config) return ModelRotation::none();
+  std::optional<ModelRotation> model = ModelRotation::of_model_config(*model_config);
+  if (!model) throw Error(ErrorKind::usage, "the model's config describes no rotation");
+  return *std::move(model);
+}
+
 std::optional<DumpRotation> find_rotation(const RunConfig& config, const fs::path& root, const DumpLayout& layout) {
-  if (config.rope == Rope::none) return with_length(ModelRotation::none(), RotationSource::flags, layout);
+  if (config.rope == Rope::none) return with_length({}, RotationSource::flags, layout);
   if (has_settings(config)) {
-    return with_length(ModelRotation::of_settings(settings_of(config)), RotationSource::flags, layout);
+    return with_length({.settings = settings_of(config)}, RotationSource::flags, layout);
   }
   if (config.rope_config) {
     return with_length(given_model_config(*config.rope_config), RotationSource::config, layout);
@@ -107,9 +120,9 @@ std::optional<DumpRotation> find_rotation(const RunConfig& config, const fs::pat
 }
 
 std::optional<DumpRotation> rotation_in_dump(const fs::path& root, const DumpLayout& layout) {
-  std::optional<ModelRotation> model = found_model_config(root, layout);
-  if (!model) return std::nullopt;
-  return with_length(std::move(*model), RotationSource::config, layout);
+  std::optional<RotationOrigin> origin = found_model_config(root, layout);
+  if (!origin) return std::nullopt;
+  return with_length(std::move(*origin), RotationSource::config, layout);
 }
 
 std::string components_text(std::size_t first, std::size_t dim, std::size_t width) {

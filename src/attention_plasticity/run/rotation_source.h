@@ -16,12 +16,23 @@ namespace attention_plasticity {
 /// Who says how a model rotates its vectors: its config.json, the settings of the run, or the vectors themselves.
 enum class RotationSource { config, flags, inferred };
 
+/// What a ModelRotation was made of, so that another process can make the same. Neither member is set: no rotation.
+struct RotationOrigin {
+  std::optional<RotarySettings> settings = {};
+  std::vector<int> layers_without = {};          ///< beside settings: layers in which R = I
+  std::optional<std::string> model_config = {};  ///< the text of a config.json
+
+  /// Throws Error as ModelRotation's functions do.
+  ModelRotation model() const;
+};
+
 /// How the model of a dump rotates its vectors, and the dump's largest position.
 struct DumpRotation {
   ModelRotation model;
   double largest_position = 0;  ///< in tokens, of the whole dump; 0 when the rotation does not depend on it
   RotationSource source = RotationSource::config;
   std::set<int> unknown_layers = {};  ///< layers in which an inferred rotation does not fit the vectors
+  RotationOrigin origin = {};         ///< of `model`
 
   bool is_known_in(int layer) const { return !unknown_layers.contains(layer); }
   LayerRotation layer(int number, std::size_t width) const { return model.layer(number, width, largest_position); }

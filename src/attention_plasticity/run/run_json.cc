@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <ctime>
 #include <map>
 #include <set>
 
-#include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/results/run_record.h"
 #include "attention_plasticity/rotary/rotary_parameters.h"
+#include "attention_plasticity/run/common_groups.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/rotation_json.h"
@@ -20,80 +21,41 @@
 namespace attention_plasticity {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string utc(fs::file_time_type time) {
-  const auto system = std::chrono::file_clock::to_sys(time);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(
-                         std::chrono::time_point_cast<std::chrono::system_clock::duration>(system))));
+std::string utc(std::int64_t nanoseconds) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(std::chrono::nanoseconds(nanoseconds));
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(seconds.count())));
 }
 
-Json program_json() {
+Json program_json(const PreparedRun& prepared) {
   const ProgramVersion program = program_version();
-  return {
-      {"version", program.version}, {"commit", program.commit}, {"compiler", program.compiler}, {"simd", program.simd}};
+  return {{"version", program.version},
+          {"commit", program.commit},
+          {"compiler", program.compiler},
+          {"simd", prepared.recorded_simd.value_or(program.simd)}};
 }
 
-// In the Hub's cache a file is a link to its content, which is named by its etag.
-std::optional<std::string> etag_of(const fs::path& file) {
-  std::error_code no_link;
-  const fs::path content = fs::read_symlink(file, no_link);
-  if (no_link) return std::nullopt;
-  return content.filename().string();
-}
-
-// What is known of a file: of one that was read, from that reading.
-struct InputFacts {
-  std::optional<FileIdentity> identity;  // when the run was prepared
-  std::optional<InputDigest> read;
-};
-
-using InputFiles = std::map<fs::path, InputFacts>;
-
-InputFiles input_files(const PreparedRun& prepared, const RunResult& run) {
-  InputFiles files;
-  for (const HeadTask& task : prepared.tasks) {
-    files[task.query_file].identity = task.query_identity;
-    files[task.key_file].identity = task.key_identity;
-  }
-  for (const ReadInput& input : run.inputs) files[prepared.layout.file(input.side, input.head)].read = input.input;
-  return files;
-}
-
-// None for a file that does not exist.
-std::optional<std::uint64_t> bytes_of(const fs::path& file, const InputFacts& facts) {
-  if (facts.read) return facts.read->file_bytes;
-  std::error_code missing;
-  const std::uintmax_t bytes = fs::file_size(file, missing);
-  return missing ? std::nullopt : std::optional<std::uint64_t>(bytes);
-}
-
-Json modified_json(const fs::path& file, const InputFacts& facts) {
-  if (facts.identity) {
-    const std::chrono::sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(facts.identity->modified)};
-    return utc(std::chrono::file_clock::from_sys(time));
-  }
-  std::error_code unknown;
-  const fs::file_time_type time = fs::last_write_time(file, unknown);
-  return unknown ? Json(nullptr) : Json(utc(time));
-}
-
-Json file_json(const fs::path& file, const InputFacts& facts, const PreparedRun& prepared, std::uint64_t bytes) {
-  Json json{{"file", file.lexically_relative(prepared.layout.folder).generic_string()}, {"bytes", bytes}};
-  if (prepared.hub) {
-    json["etag"] = value_or_null(etag_of(file));
+// `read`: what was read of the file; null: nothing.
+Json file_json(const RecordedFile& file, const InputDigest* read, bool is_from_hub) {
+  Json json{{"file", file.file}, {"bytes", read != nullptr ? read->file_bytes : file.bytes}};
+  if (is_from_hub) {
+    json["etag"] = value_or_null(file.etag);
   } else {
-    json["modified"] = modified_json(file, facts);
+    json["modified"] = file.modified_ns ? Json(utc(*file.modified_ns)) : Json(nullptr);
   }
-  json["xxh128"] = facts.read && !facts.read->digest.empty() ? Json(facts.read->digest) : Json(nullptr);
+  json["xxh128"] = read != nullptr && !read->digest.empty() ? Json(read->digest) : Json(nullptr);
   return json;
 }
 
 Json input_json(const PreparedRun& prepared, const RunConfig& config, const RunResult& run) {
+  std::map<std::string, const InputDigest*> read;
+  for (const ReadInput& input : run.inputs) {
+    const std::filesystem::path file = prepared.layout.file(input.side, input.head);
+    read[file.lexically_relative(prepared.layout.folder).generic_string()] = &input.input;
+  }
   Json heads = Json::array();
-  for (const auto& [file, facts] : input_files(prepared, run)) {
-    if (const auto bytes = bytes_of(file, facts)) heads.push_back(file_json(file, facts, prepared, *bytes));
+  for (const RecordedFile& file : recorded_files(prepared)) {
+    const auto found = read.find(file.file);
+    heads.push_back(file_json(file, found == read.end() ? nullptr : found->second, prepared.hub.has_value()));
   }
   Json json{{"kind", prepared.hub ? "hub" : "local"}};
   if (prepared.hub) {
@@ -195,9 +157,7 @@ Json groups_json(const RunResult& run) {
   const WithoutGroup& model = run.model_without_group;
   const std::size_t count = std::max(model.overall.size(), model.exact.size());
   if (count == 0) return nullptr;
-  std::string ids;
-  for (const std::uint64_t id : run.examples) ids += fmt::format("{}\n", id);
-  return {{"count", count}, {"examples", run.examples.size()}, {"sha256", sha256(ids)}};
+  return {{"count", count}, {"examples", run.examples.size()}, {"sha256", examples_digest(run.examples)}};
 }
 
 Json files_json(std::span<const WrittenFile> files) {
@@ -215,12 +175,30 @@ Json tables_json(std::span<const WrittenFile> files) {
   return json;
 }
 
+Json resources_json(const RunResources& resources) {
+  Json json{{"workers", resources.workers},
+            {"wall_s", resources.wall_s},
+            {"cpu_s", resources.cpu_s},
+            {"peak_rss_bytes", resources.peak_rss_bytes}};
+  if (resources.shards.empty()) return json;
+  json["shards"] = Json::array();
+  for (const ShardResources& shard : resources.shards) {
+    json["shards"].push_back({{"shard", shard.shard},
+                              {"host", shard.host},
+                              {"workers", shard.workers},
+                              {"wall_s", shard.wall_s},
+                              {"cpu_s", shard.cpu_s},
+                              {"peak_rss_bytes", shard.peak_rss_bytes}});
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string run_json(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
                      std::span<const WrittenFile> files, const RunResources& resources) {
   const Json json{{"schema", run_json_schema},
-                  {"program", program_json()},
+                  {"program", program_json(prepared)},
                   {"input", input_json(prepared, config, run)},
                   {"model", model_json(prepared, run)},
                   {"rotation", rotation_json(prepared, config, run)},
@@ -233,11 +211,7 @@ std::string run_json(const PreparedRun& prepared, const RunConfig& config, const
                   {"groups", groups_json(run)},
                   {"files", files_json(files)},
                   {"tables", tables_json(files)},
-                  {"resources",
-                   {{"workers", resources.workers},
-                    {"wall_s", resources.wall_s},
-                    {"cpu_s", resources.cpu_s},
-                    {"peak_rss_bytes", resources.peak_rss_bytes}}}};
+                  {"resources", resources_json(resources)}};
   return json_text(json, 2) + "\n";
 }
 

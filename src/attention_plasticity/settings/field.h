@@ -34,6 +34,8 @@ struct Field {
   std::string scope;         ///< what the field applies to: words with blanks between them; empty: everything
   bool null_is_value = false;
   std::string group = {};  ///< heading above it in the help: "The dump"; empty: none
+  /// False: the figures of a run do not depend on it, so that parts of a run may differ in it.
+  bool decides_figures = true;
 
   bool is_boolean() const { return type == ValueType::boolean; }
   bool applies_to(std::string_view word) const;

@@ -1,0 +1,104 @@
+#include "attention_plasticity/cli/run_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/terminal.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/summary.h"
+#include "attention_plasticity/study/head_ranking.h"
+
+namespace attention_plasticity {
+namespace {
+
+std::string model_line(const RunResult& run, const RunParts& parts) {
+  if (parts.exact) {
+    return model_line("Position-exact plasticity",
+                      summarize_model("ap_exact", run.results, run.model_without_group.exact));
+  }
+  return model_line("Plasticity", summarize_model("ap_overall", run.results, run.model_without_group.overall));
+}
+
+// The labels of a file, if they fit the heads of the run; `notes` gets the counts where they differ.
+HeadLabels fitting_labels(const std::filesystem::path& file, const PreparedRun& prepared,
+                          std::vector<std::string>& notes) {
+  HeadLabels labels = read_head_labels(file);
+  std::vector<HeadId> heads(prepared.tasks.size());
+  std::ranges::transform(prepared.tasks, heads.begin(), &HeadTask::head);
+  RunDescription model;
+  model.num_layers = prepared.grid.num_layers;
+  model.num_q_heads = prepared.grid.num_q_heads;
+  model.num_k_heads = prepared.grid.num_k_heads;
+  const std::string note = fit_labels(labels, heads, model, prepared.layout.folder.string()).note(labels);
+  notes.insert(notes.end(), labels.notes.begin(), labels.notes.end());
+  if (!note.empty()) notes.push_back(note);
+  return labels;
+}
+
+void print_extremes(const std::vector<HeadResult>& results, bool with_errors, const std::optional<HeadLabels>& labels) {
+  constexpr std::size_t count = 5;
+  RankedMeasure measure{.name = "ap_exact"};
+  for (const HeadResult& result : results) {
+    measure.heads.push_back(result.head);
+    measure.values.push_back(metric_value(result, "ap_exact"));
+    if (with_errors) measure.errors.push_back(metric_value(result, "ap_exact_se"));
+  }
+  const std::string table = ranking_table(measure, count, labels ? &*labels : nullptr);
+  if (table.empty()) return;
+  fmt::print("Heads by ap_exact{}{}:\n\n{}\n",
+             results.size() > 2 * count ? fmt::format(", the {} most and the {} least plastic", count, count) : "",
+             labels ? fmt::format(", beside {}", labels->file) : "", table);
+}
+
+// Tells of heads without plasticity. False when no head has any.
+bool tell_without_plasticity(const std::vector<HeadResult>& results) {
+  const WithoutPlasticity without = heads_without_plasticity(results);
+  if (without.heads == 0) return true;
+  if (without.heads < results.size()) {
+    tell(
+        fmt::format("warning: {} of {} heads have no plasticity: {}\n", without.heads, results.size(), without.reason));
+    return true;
+  }
+  tell(fmt::format("attention-plasticity: no head has any plasticity: {}\n", without.reason));
+  return false;
+}
+
+}  // namespace
+
+std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, const PreparedRun& prepared,
+                                      std::vector<std::string>& notes) {
+  if (given) return fitting_labels(*given, prepared, notes);
+  const std::filesystem::path found = prepared.layout.folder / "head_labels.csv";
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(found, unknown)) return std::nullopt;
+  try {
+    return fitting_labels(found, prepared, notes);
+  } catch (const Error& error) {
+    notes.push_back(fmt::format("{}: ignored: {}", found.string(), error.what()));
+    return std::nullopt;
+  }
+}
+
+void print_summary(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
+                   const std::vector<std::string>& files, const std::optional<HeadLabels>& labels) {
+  const RunParts parts = run_parts(run.results, config);
+  fmt::print("{}: {} analysed, {} failed, {} not captured\n\n", shown_text(prepared.model_name),
+             counted_text(run.results.size(), "head"), run.failures.size(), prepared.skipped);
+  fmt::print("{}\n", summary_table(summarize(run.results, parts)));
+  fmt::print("{}\n\n", model_line(run, parts));
+  if (parts.exact) print_extremes(run.results, parts.errors, labels);
+  fmt::print("Written:\n");
+  for (const std::string& file : files) fmt::print("  {}\n", file);
+}
+
+int exit_code_of(const RunResult& run) {
+  const bool measured = tell_without_plasticity(run.results);
+  return run.failures.empty() && measured ? 0 : some_heads_failed;
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,240 @@
+#include "attention_plasticity/run/outcome_bytes.h"
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "attention_plasticity/digest/digest.h"
+#include "attention_plasticity/error.h"
+
+namespace attention_plasticity {
+namespace {
+
+// To be raised when a member of HeadOutcome is added, removed or changes its meaning.
+constexpr std::uint64_t format_version = 1;
+constexpr std::uint64_t magic = 0x6461'6568'5041ULL | (format_version << 48U);  // "APhead"
+constexpr std::size_t digest_size = 64;
+
+// The members of each struct, for both directions. A structured binding names every member, so that a new one does not
+// compile until it is kept.
+void visit(auto& archive, HeadId& value) {
+  auto& [layer, q_head, k_head] = value;
+  archive(layer, q_head, k_head);
+}
+void visit(auto& archive, ScalarPredictability& value) {
+  auto& [r_squared, mae_baseline, mae_projection, mae_ratio] = value;
+  archive(r_squared, mae_baseline, mae_projection, mae_ratio);
+}
+void visit(auto& archive, Normality& value) {
+  auto& [skewness, excess_kurtosis, ks_p] = value;
+  archive(skewness, excess_kurtosis, ks_p);
+}
+void visit(auto& archive, NoiseNormality& value) {
+  auto& [median_abs_skewness, median_abs_excess_kurtosis, median_ks_p, share_below_alpha] = value;
+  archive(median_abs_skewness, median_abs_excess_kurtosis, median_ks_p, share_below_alpha);
+}
+void visit(auto& archive, Cell& value) {
+  auto& [query_bucket, key_bucket, plasticity, n_pairs] = value;
+  archive(query_bucket, key_bucket, plasticity, n_pairs);
+}
+void visit(auto& archive, PooledPlasticity& value) {
+  auto& [overall, cells] = value;
+  archive(overall, cells);
+}
+void visit(auto& archive, DistanceBin& value) {
+  auto& [near_bin, far_bin, plasticity, logit_fixed, logit_spread, n_triples] = value;
+  archive(near_bin, far_bin, plasticity, logit_fixed, logit_spread, n_triples);
+}
+void visit(auto& archive, ExactPlasticity& value) {
+  auto& [overall, empirical, logit_fixed, logit_spread, n_triples, distances] = value;
+  archive(overall, empirical, logit_fixed, logit_spread, n_triples, distances);
+}
+void visit(auto& archive, TimePoint& value) {
+  auto& [query_bucket, position, plasticity, n_pairs, n_queries, exact, exact_error, n_triples] = value;
+  archive(query_bucket, position, plasticity, n_pairs, n_queries, exact, exact_error, n_triples);
+}
+void visit(auto& archive, HeadResult& value) {
+  auto& [head, n_q_tokens, n_k_tokens, width, window, position_r_squared, slope_norm, scalar, residual, noise,
+         component_r_squared, component_weight, plasticity, plasticity_error, exact, exact_error, times, examples] =
+      value;
+  archive(head, n_q_tokens, n_k_tokens, width, window, position_r_squared, slope_norm, scalar, residual, noise,
+          component_r_squared, component_weight, plasticity, plasticity_error, exact, exact_error, times, examples);
+}
+void visit(auto& archive, WithoutGroup& value) {
+  auto& [overall, exact] = value;
+  archive(overall, exact);
+}
+void visit(auto& archive, MeasuredHead& value) {
+  auto& [result, without_group] = value;
+  archive(result, without_group);
+}
+void visit(auto& archive, HeadFailure& value) {
+  auto& [head, file, message] = value;
+  archive(head, file, message);
+}
+void visit(auto& archive, InputDigest& value) {
+  auto& [file_bytes, digest] = value;
+  archive(file_bytes, digest);
+}
+void visit(auto& archive, FileEvidence& value) {
+  auto& [width, energy, known, configured, described] = value;
+  archive(width, energy, known, configured, described);
+}
+void visit(auto& archive, FileRead& value) {
+  auto& [input, dropped_rows, has_examples, evidence] = value;
+  archive(input, dropped_rows, has_examples, evidence);
+}
+void visit(auto& archive, CommonGroups& value) {
+  auto& [examples_sha256, without_group] = value;
+  archive(examples_sha256, without_group);
+}
+void visit(auto& archive, HeadOutcome& value) {
+  auto& [head, measured, failure, queries, keys, common_groups] = value;
+  archive(head, measured, failure, queries, keys, common_groups);
+}
+
+// Numbers that are copied as they are.
+template <typename T>
+concept Plain = std::same_as<T, double> || std::same_as<T, std::uint64_t>;
+
+class Writer {
+ public:
+  void operator()(auto&... members) { (add(members), ...); }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  template <typename T>
+  void add(T& value) {
+    if constexpr (Plain<T>) {
+      raw(&value, 1);
+    } else if constexpr (std::is_integral_v<T>) {
+      const auto number = static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+      raw(&number, 1);
+    } else {
+      visit(*this, value);
+    }
+  }
+  void add(std::string& text) {
+    count(text.size());
+    bytes_ += text;
+  }
+  template <typename T>
+  void add(std::optional<T>& value) {
+    count(value ? 1 : 0);
+    if (value) add(*value);
+  }
+  template <typename T>
+  void add(std::vector<T>& list) {
+    count(list.size());
+    if constexpr (Plain<T>) {
+      raw(list.data(), list.size());
+    } else {
+      for (T& item : list) add(item);
+    }
+  }
+  void count(std::size_t items) {
+    const std::uint64_t number = items;
+    raw(&number, 1);
+  }
+  template <Plain T>
+  void raw(const T* values, std::size_t number) {
+    if (number > 0) bytes_.append(reinterpret_cast<const char*>(values), number * sizeof(T));
+  }
+
+  std::string bytes_;
+};
+
+[[noreturn]] void refuse() { throw Error(ErrorKind::input, "not the record of a head, or damaged"); }
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  void operator()(auto&... members) { (read(members), ...); }
+  bool at_end() const { return rest_.empty(); }
+
+ private:
+  template <typename T>
+  void read(T& value) {
+    if constexpr (Plain<T>) {
+      raw(&value, 1);
+    } else if constexpr (std::is_integral_v<T>) {
+      std::uint64_t number = 0;
+      raw(&number, 1);
+      value = static_cast<T>(static_cast<std::int64_t>(number));
+    } else {
+      visit(*this, value);
+    }
+  }
+  void read(std::string& text) {
+    const std::size_t size = count();
+    text = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+  }
+  template <typename T>
+  void read(std::optional<T>& value) {
+    if (count() > 0) read(value.emplace());
+  }
+  template <typename T>
+  void read(std::vector<T>& list) {
+    const std::size_t size = count();
+    if constexpr (Plain<T>) {
+      if (size > rest_.size() / sizeof(T)) refuse();
+      list.resize(size);
+      raw(list.data(), size);
+    } else {
+      list.resize(size);
+      for (T& item : list) read(item);
+    }
+  }
+  // An item has at least one byte, so that no size is taken on trust.
+  std::size_t count() {
+    std::uint64_t number = 0;
+    raw(&number, 1);
+    if (number > rest_.size()) refuse();
+    return number;
+  }
+  template <Plain T>
+  void raw(T* values, std::size_t number) {
+    const std::size_t size = number * sizeof(T);
+    if (size > rest_.size()) refuse();
+    if (size > 0) std::memcpy(values, rest_.data(), size);
+    rest_.remove_prefix(size);
+  }
+
+  std::string_view rest_;
+};
+
+}  // namespace
+
+std::string outcome_bytes(const HeadOutcome& outcome) {
+  Writer writer;
+  // The writer reads only; the lists above serve both directions.
+  visit(writer, const_cast<HeadOutcome&>(outcome));
+  const std::string content = writer.take();
+  std::string bytes(sizeof magic, '\0');
+  std::memcpy(bytes.data(), &magic, sizeof magic);
+  bytes.reserve(bytes.size() + digest_size + content.size());
+  bytes += sha256(content);
+  bytes += content;
+  return bytes;
+}
+
+HeadOutcome outcome_of_bytes(std::string_view bytes) {
+  std::uint64_t first = 0;
+  if (bytes.size() < sizeof magic + digest_size) refuse();
+  std::memcpy(&first, bytes.data(), sizeof first);
+  if (first != magic) refuse();
+  const std::string_view digest = bytes.substr(sizeof magic, digest_size);
+  const std::string_view content = bytes.substr(sizeof magic + digest_size);
+  if (sha256(content) != digest) refuse();
+  HeadOutcome outcome;
+  Reader reader(content);
+  visit(reader, outcome);
+  if (!reader.at_end()) refuse();
+  return outcome;
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,305 @@
+#include "attention_plasticity/run/run_manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/json/json.h"
+#include "attention_plasticity/results/run_record.h"
+#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/run/rotation_record.h"
+#include "attention_plasticity/version.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// To be raised when the layout of manifests changes.
+constexpr int manifest_schema = 1;
+
+template <typename T>
+std::optional<T> optional_of(const json& value) {
+  return value.is_null() ? std::nullopt : std::optional(value.get<T>());
+}
+
+Json program_record() {
+  const ProgramVersion program = program_version();
+  return {{"version", program.version},
+          {"commit", program.commit},
+          {"schema", run_json_schema},
+          {"manifest", manifest_schema},
+          {"simd", program.simd}};
+}
+
+Json input_record(const PreparedRun& prepared) {
+  Json files = Json::array();
+  for (const RecordedFile& file : recorded_files(prepared)) {
+    files.push_back({{"file", file.file},
+                     {"bytes", file.bytes},
+                     {"modified_ns", value_or_null(file.modified_ns)},
+                     {"etag", value_or_null(file.etag)}});
+  }
+  std::error_code unknown;
+  const fs::path absolute = fs::absolute(prepared.layout.folder, unknown);
+  Json hub = nullptr;
+  if (prepared.hub) {
+    hub = {{"repo", prepared.hub->repo}, {"revision", prepared.hub->revision}, {"commit", prepared.hub->commit}};
+  }
+  return {{"folder", prepared.layout.folder.string()},
+          {"absolute", (unknown ? prepared.layout.folder : absolute).lexically_normal().string()},
+          {"hub", std::move(hub)},
+          {"files", std::move(files)}};
+}
+
+Json model_record(const PreparedRun& prepared) {
+  Json width = nullptr;
+  if (prepared.model_width) width = {{"value", prepared.model_width->value}, {"file", prepared.model_width->file}};
+  return {{"name", prepared.model_name},
+          {"num_layers", prepared.grid.num_layers},
+          {"num_q_heads", prepared.grid.num_q_heads},
+          {"num_k_heads", prepared.grid.num_k_heads},
+          {"width", std::move(width)},
+          {"sampling_strategy", value_or_null(prepared.sampling_strategy)},
+          {"sampling_bucket_size", value_or_null(prepared.sampling_bucket_size)}};
+}
+
+// A head, and the folders of its two files.
+Json heads_record(const PreparedRun& prepared) {
+  Json heads = Json::array();
+  for (const HeadTask& task : prepared.tasks) {
+    heads.push_back({{"layer", task.head.layer},
+                     {"q_head", task.head.q_head},
+                     {"k_head", task.head.k_head},
+                     {"queries", task.query_file.lexically_relative(prepared.layout.folder).generic_string()},
+                     {"keys", task.key_file.lexically_relative(prepared.layout.folder).generic_string()}});
+  }
+  return heads;
+}
+
+// Adds a captured head to a layout.
+void note_folder(DumpLayout& layout, Side side, HeadKey head, const fs::path& file) {
+  (side == Side::query ? layout.queries : layout.keys).insert(head);
+  const std::string folder = file.parent_path().filename().string();
+  if (folder != head_folder_name(side, head)) layout.unusual_names[{side, head}] = folder;
+}
+
+json parsed(std::string_view manifest, const std::string& file) { return parse_json_object(manifest, {.file = file}); }
+
+// What `read` makes of a manifest; an Error(input) for one that is not whole.
+template <typename Read>
+auto reading(const std::string& file, const Read& read) {
+  try {
+    return read();
+  } catch (const json::exception& error) {
+    throw Error(ErrorKind::input, fmt::format("not the record of a run: {}", error.what()), file);
+  }
+}
+
+std::string shown(const json& value) {
+  return value.is_null() ? "not set" : shown_text(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+class Comparison {
+ public:
+  Comparison(const json& one, const json& other, const ManifestComparison& by) : one_(one), other_(other), by_(by) {}
+
+  std::vector<std::string> of_programs() {
+    program();
+    return std::move(found_);
+  }
+
+  std::vector<std::string> differences() {
+    program();
+    config();
+    input();
+    model();
+    heads();
+    if (one_.at("rotation") != other_.at("rotation")) {
+      found_.emplace_back("the rotation is another (config.json of the model, or what is inferred from the vectors)");
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void different(const std::string& what, const json& one, const json& other) {
+    found_.push_back(fmt::format("{} was {} and is {}", what, shown(one), shown(other)));
+  }
+
+  void program() {
+    for (const auto& [key, value] : one_.at("program").items()) {
+      if (key == "simd" && !by_.simd) continue;
+      const json now = other_.at("program").value(key, json());
+      if (value == now) continue;
+      different(key == "simd" ? "the instruction set" : fmt::format("the program's {}", key), value, now);
+    }
+  }
+
+  void config() {
+    for (const Field& field : config_fields()) {
+      if (!field.decides_figures) continue;
+      const json one = one_.at("config").value(field.name, json());
+      const json other = other_.at("config").value(field.name, json());
+      if (one != other) different(fmt::format("`{}`", field.name), one, other);
+    }
+  }
+
+  void input() {
+    const json& hub = one_.at("input").at("hub");
+    const json& other_hub = other_.at("input").at("hub");
+    const auto address = [](const json& from) {
+      return from.is_null()
+                 ? json("a dump on disk")
+                 : json(from.at("repo").get<std::string>() + " commit " + from.at("commit").get<std::string>());
+    };
+    if (address(hub) != address(other_hub)) different("the dump", address(hub), address(other_hub));
+    // A commit of the Hub names the content of all its files, and they may still be in flight.
+    if (!hub.is_null() || !other_hub.is_null()) return;
+    std::map<std::string, const json*> files;
+    for (const json& file : other_.at("input").at("files")) files[file.at("file").get<std::string>()] = &file;
+    for (const json& file : one_.at("input").at("files")) {
+      const auto name = file.at("file").get<std::string>();
+      if (by_.counts && !by_.counts(name)) continue;
+      const auto now = files.find(name);
+      if (now == files.end()) {
+        found_.push_back(fmt::format("{} is not there any more", shown_text(name)));
+      } else if (file.at("bytes") != now->second->at("bytes")) {
+        different(fmt::format("the size of {}", shown_text(name)), file.at("bytes"), now->second->at("bytes"));
+      } else if (by_.times && file.at("modified_ns") != now->second->at("modified_ns")) {
+        found_.push_back(fmt::format("{} was modified since", shown_text(name)));
+      }
+    }
+  }
+
+  // The width comes with the path of its config.json, which may differ.
+  void model() {
+    for (const auto& [key, value] : one_.at("model").items()) {
+      const json now = other_.at("model").value(key, json());
+      if (key != "width" && value != now) different(fmt::format("the model's {}", key), value, now);
+    }
+  }
+
+  void heads() {
+    const auto ids = [](const json& manifest) {
+      std::set<HeadId> all;
+      for (const json& head : manifest.at("heads")) {
+        all.insert({head.at("layer").get<int>(), head.at("q_head").get<int>(), head.at("k_head").get<int>()});
+      }
+      return all;
+    };
+    const std::set<HeadId> one = ids(one_);
+    const std::set<HeadId> other = ids(other_);
+    if (one == other) return;
+    std::vector<HeadId> only;
+    std::ranges::set_symmetric_difference(one, other, std::back_inserter(only));
+    found_.push_back(fmt::format("the dump had {} selected heads and has {}; layer {} q_head {} is in one of them only",
+                                 one.size(), other.size(), only.front().layer, only.front().q_head));
+  }
+
+  const json& one_;
+  const json& other_;
+  const ManifestComparison& by_;
+  std::vector<std::string> found_;
+};
+
+}  // namespace
+
+std::string manifest_text(const PreparedRun& prepared, const RunConfig& config) {
+  Json fields = Json::object();
+  for (const Setting& setting : all_settings(config)) fields[setting.field] = value_or_null(setting.value);
+  const Json json{{"program", program_record()},
+                  {"config", std::move(fields)},
+                  {"input", input_record(prepared)},
+                  {"model", model_record(prepared)},
+                  {"rotation", rotation_record(prepared.rotation)},
+                  {"rotation_shares", shares_record(prepared.rotation_shares)},
+                  {"skipped", prepared.skipped},
+                  {"heads", heads_record(prepared)}};
+  return json_text(json, 1) + "\n";
+}
+
+std::vector<std::string> manifest_differences(std::string_view one, std::string_view other,
+                                              const ManifestComparison& by) {
+  return reading("", [&] {
+    const json first = parsed(one, "");
+    const json second = parsed(other, "");
+    return Comparison(first, second, by).differences();
+  });
+}
+
+std::vector<std::string> program_differences(std::string_view manifest) {
+  return reading("", [&] {
+    const json own{{"program", json::parse(program_record().dump())}};
+    const json recorded = parsed(manifest, "");
+    const ManifestComparison by{.simd = false};
+    return Comparison(recorded, own, by).of_programs();
+  });
+}
+
+PreparedRun recorded_run(std::string_view manifest, const std::string& file) {
+  return reading(file, [&] {
+    const json record = parsed(manifest, file);
+    PreparedRun prepared;
+    const json& input = record.at("input");
+    prepared.layout.folder = input.at("folder").get<std::string>();
+    if (const json& hub = input.at("hub"); !hub.is_null()) {
+      prepared.hub = HubOrigin{hub.at("repo").get<std::string>(), hub.at("revision").get<std::string>(),
+                               hub.at("commit").get<std::string>()};
+    }
+    std::vector<RecordedFile> files;
+    for (const json& entry : input.at("files")) {
+      files.push_back({entry.at("file").get<std::string>(), entry.at("bytes").get<std::uint64_t>(),
+                       optional_of<std::int64_t>(entry.at("modified_ns")), optional_of<std::string>(entry.at("etag"))});
+    }
+    prepared.known_files = std::move(files);
+    const json& model = record.at("model");
+    prepared.grid = {model.at("num_layers").get<int>(), model.at("num_q_heads").get<int>(),
+                     model.at("num_k_heads").get<int>()};
+    prepared.model_name = model.at("name").get<std::string>();
+    if (const json& width = model.at("width"); !width.is_null()) {
+      prepared.model_width = StatedNumber{width.at("value").get<int>(), width.at("file").get<std::string>()};
+    }
+    prepared.sampling_strategy = optional_of<std::string>(model.at("sampling_strategy"));
+    prepared.sampling_bucket_size = optional_of<double>(model.at("sampling_bucket_size"));
+    prepared.rotation = recorded_rotation(record.at("rotation"));
+    prepared.rotation_shares = recorded_shares(record.at("rotation_shares"));
+    prepared.skipped = record.at("skipped").get<std::size_t>();
+    for (const json& head : record.at("heads")) {
+      HeadTask task;
+      task.head = {head.at("layer").get<int>(), head.at("q_head").get<int>(), head.at("k_head").get<int>()};
+      task.query_file = prepared.layout.folder / head.at("queries").get<std::string>();
+      task.key_file = prepared.layout.folder / head.at("keys").get<std::string>();
+      note_folder(prepared.layout, Side::query, {task.head.layer, task.head.q_head}, task.query_file);
+      note_folder(prepared.layout, Side::key, {task.head.layer, task.head.k_head}, task.key_file);
+      prepared.tasks.push_back(std::move(task));
+    }
+    return prepared;
+  });
+}
+
+std::vector<Setting> recorded_settings(std::string_view manifest, const std::string& file) {
+  return reading(file, [&] {
+    std::vector<Setting> settings;
+    const json record = parsed(manifest, file);
+    for (const auto& [name, value] : record.at("config").items()) {
+      settings.push_back({name, optional_of<std::string>(value), fmt::format("{}: {}", file, name)});
+    }
+    return settings;
+  });
+}
+
+std::string recorded_simd(std::string_view manifest, const std::string& file) {
+  return reading(file, [&] { return parsed(manifest, file).at("program").at("simd").get<std::string>(); });
+}
+
+fs::path recorded_folder(std::string_view manifest, const std::string& file) {
+  return reading(file, [&] { return fs::path(parsed(manifest, file).at("input").at("absolute").get<std::string>()); });
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,86 @@
+#include "attention_plasticity/run/run_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+#include <span>
+
+#include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/json/json.h"
+#include "attention_plasticity/run/run_manifest.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int plan_schema = 1;
+
+// Adds the examples of a file. False when it names none. A file that cannot be read adds nothing: its heads fail.
+bool add_examples(const fs::path& file, Side side, std::set<std::uint64_t>& all) {
+  try {
+    const HeadTokens tokens = read_head_tokens(file, side);
+    if (tokens.example.empty()) return false;
+    all.insert(tokens.example.begin(), tokens.example.end());
+  } catch (const Error&) {
+    return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+RunPlan RunPlan::of(const PreparedRun& prepared, const RunConfig& config) {
+  RunPlan plan{manifest_text(prepared, config), {}, {}};
+  if (!config.analysis.standard_errors) return plan;
+  std::set<std::uint64_t> all;
+  fs::path keys;
+  for (const HeadTask& task : prepared.tasks) {
+    if (!add_examples(task.query_file, Side::query, all)) return plan;
+    if (task.key_file != keys && !add_examples(task.key_file, Side::key, all)) return plan;
+    keys = task.key_file;
+  }
+  plan.examples.assign(all.begin(), all.end());
+  return plan;
+}
+
+RunPlan RunPlan::read(const fs::path& file) {
+  const auto record = parse_json_object<Json>(read_text_file(file), {.file = file.string()});
+  try {
+    if (record.at("schema") != plan_schema)
+      throw Error(ErrorKind::input, "is a plan of another version of the program", file.string());
+    RunPlan plan{json_text(record.at("manifest")), record.at("examples").get<std::vector<std::uint64_t>>(),
+                 file.string()};
+    plan.run();
+    return plan;
+  } catch (const nlohmann::json::exception&) {
+    throw Error(ErrorKind::input, "is not the plan of a run; `plan_only` writes one", file.string());
+  }
+}
+
+std::string RunPlan::text() const {
+  const Json json{{"schema", plan_schema}, {"examples", examples}, {"manifest", Json::parse(manifest)}};
+  return json_text(json, 1) + "\n";
+}
+
+PreparedRun RunPlan::run() const { return recorded_run(manifest, file); }
+
+void RunPlan::check(const PreparedRun& prepared, const RunConfig& config) const {
+  // The machine that made the plan measured nothing, and may have another instruction set.
+  const std::vector<std::string> differences =
+      manifest_differences(manifest, manifest_text(prepared, config), {.times = false, .simd = false});
+  if (differences.empty()) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("the plan is of another run: {}; make it again with `plan_only`",
+                          fmt::join(std::span(differences).first(std::min<std::size_t>(differences.size(), 5)), "; ")),
+              file);
+}
+
+std::string plan_json_path(const RunConfig& config) {
+  return fs::path(run_json_path(config)).replace_filename("plan.json").string();
+}
+
+}  // namespace attention_plasticity

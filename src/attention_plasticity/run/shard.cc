@@ -1,0 +1,247 @@
+#include "attention_plasticity/run/shard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/digest/digest.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/json/json.h"
+#include "attention_plasticity/run/outcome_bytes.h"
+#include "attention_plasticity/run/run_manifest.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int shard_schema = 1;
+constexpr std::size_t most_shards = 1'000'000;
+
+// A whole number from 1 on; 0: not one.
+std::size_t counted(std::string_view text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+}
+
+using Group = std::pair<int, int>;  // layer and key head
+
+constexpr std::string_view heads_magic = "APshard1";
+
+// The size of each outcome's bytes, then the bytes.
+std::string joined_bytes(const std::vector<HeadOutcome>& heads) {
+  std::string all(heads_magic);
+  for (const HeadOutcome& head : heads) {
+    const std::string bytes = outcome_bytes(head);
+    const std::uint64_t size = bytes.size();
+    all.append(reinterpret_cast<const char*>(&size), sizeof size);
+    all += bytes;
+  }
+  return all;
+}
+
+std::vector<HeadOutcome> heads_of_bytes(std::string_view all) {
+  std::vector<HeadOutcome> heads;
+  if (!all.starts_with(heads_magic)) throw Error(ErrorKind::input, "does not hold the heads of a shard");
+  all.remove_prefix(heads_magic.size());
+  while (!all.empty()) {
+    std::uint64_t size = 0;
+    if (all.size() < sizeof size) throw Error(ErrorKind::input, "ends in the middle of a head");
+    std::memcpy(&size, all.data(), sizeof size);
+    all.remove_prefix(sizeof size);
+    if (all.size() < size) throw Error(ErrorKind::input, "ends in the middle of a head");
+    heads.push_back(outcome_of_bytes(all.substr(0, size)));
+    all.remove_prefix(size);
+  }
+  return heads;
+}
+
+Json resources_json(const RunResources& resources) {
+  return {{"workers", resources.workers},
+          {"wall_s", resources.wall_s},
+          {"cpu_s", resources.cpu_s},
+          {"peak_rss_bytes", resources.peak_rss_bytes}};
+}
+
+// shard.json without the heads.
+struct ShardHeader {
+  Shard shard;
+  std::string manifest;
+  std::size_t failed = 0;
+  std::string sha256;
+  std::string host;
+  RunResources resources;
+};
+
+ShardHeader read_header(const fs::path& file) {
+  const auto json = parse_json_object<Json>(read_text_file(file), {.file = file.string()});
+  try {
+    if (json.at("schema") != shard_schema) {
+      throw Error(ErrorKind::input, "is a shard of another version of the program", file.string());
+    }
+    const Json& resources = json.at("resources");
+    ShardHeader header{{json.at("shard").get<std::size_t>(), json.at("of").get<std::size_t>()},
+                       json_text(json.at("manifest")),
+                       json.at("heads").at("failed").get<std::size_t>(),
+                       json.at("outcomes").at("sha256").get<std::string>(),
+                       json.at("host").get<std::string>(),
+                       {resources.at("workers").get<int>(), resources.at("wall_s").get<double>(),
+                        resources.at("cpu_s").get<double>(), resources.at("peak_rss_bytes").get<std::uint64_t>()}};
+    recorded_run(header.manifest, file.string());
+    return header;
+  } catch (const nlohmann::json::exception&) {
+    throw Error(ErrorKind::input, "is not the shard.json of a shard", file.string());
+  }
+}
+
+// None when there is no shard.json.
+std::optional<ShardHeader> earlier_shard(const RunConfig& config) {
+  const std::string file = shard_json_path(config);
+  std::error_code unknown;
+  if (!fs::is_regular_file(file, unknown)) return std::nullopt;
+  return read_header(file);
+}
+
+}  // namespace
+
+Shard Shard::of(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const Shard shard{counted(text.substr(0, slash)),
+                    slash == std::string_view::npos ? 0 : counted(text.substr(slash + 1))};
+  if (shard.number == 0 || shard.count == 0) {
+    throw Error(ErrorKind::usage, fmt::format("{} is not a shard; 3/16 is the third of 16", quoted_text(text)));
+  }
+  if (shard.number > shard.count || shard.count > most_shards) {
+    throw Error(ErrorKind::usage, fmt::format("{}: the shards of {} are 1 to {}{}", text, shard.count, shard.count,
+                                              shard.count > most_shards ? ", and at most a million" : ""));
+  }
+  return shard;
+}
+
+std::string Shard::text() const { return fmt::format("{}/{}", number, count); }
+
+std::vector<HeadTask> shard_tasks(const PreparedRun& prepared, const Shard& shard) {
+  std::map<Group, std::uint64_t> weights;
+  for (const HeadTask& task : prepared.tasks) {
+    const auto [group, is_new] = weights.try_emplace({task.head.layer, task.head.k_head}, 0);
+    // What is on disk of a dump on the Hub differs between machines.
+    group->second += prepared.hub ? 1 : task.query_rows + (is_new ? task.key_rows : 0);
+  }
+  std::vector<std::pair<Group, std::uint64_t>> groups(weights.begin(), weights.end());
+  std::ranges::stable_sort(groups, std::ranges::greater{}, &std::pair<Group, std::uint64_t>::second);
+  // By load, then by number.
+  std::set<std::pair<std::uint64_t, std::size_t>> loads;
+  for (std::size_t number = 1; number <= shard.count; ++number) loads.emplace(0, number);
+  std::set<Group> own;
+  for (const auto& [group, weight] : groups) {
+    auto least = loads.extract(loads.begin());
+    if (least.value().second == shard.number) own.insert(group);
+    // A file that cannot be read counts as well, so that such heads do not all go to one shard.
+    least.value().first += std::max<std::uint64_t>(weight, 1);
+    loads.insert(std::move(least));
+  }
+  std::vector<HeadTask> tasks;
+  for (const HeadTask& task : prepared.tasks) {
+    if (own.contains({task.head.layer, task.head.k_head})) tasks.push_back(task);
+  }
+  return tasks;
+}
+
+std::string shard_json_path(const RunConfig& config) {
+  return fs::path(run_json_path(config)).replace_filename("shard.json").string();
+}
+
+void check_earlier_shard(const PreparedRun& prepared, const RunConfig& config, const Shard& shard) {
+  if (config.overwrite) return;
+  const std::string file = shard_json_path(config);
+  constexpr std::string_view advice = "pass `overwrite` to replace it, or another `output_dir`";
+  std::optional<ShardHeader> earlier;
+  try {
+    earlier = earlier_shard(config);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::usage, fmt::format("it is not known whose shard this is: {}; {}", error.what(), advice),
+                file);
+  }
+  if (!earlier) return;
+  if (earlier->shard.number != shard.number || earlier->shard.count != shard.count) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("this is shard {}, and shard {} is asked for; {}", earlier->shard.text(), shard.text(), advice),
+        file);
+  }
+  const PreparedRun run = recorded_run(earlier->manifest, file);
+  if (run.model_name == prepared.model_name) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("this is a shard of {}, and this run is of {}; {}", shown_text(run.model_name),
+                          shown_text(prepared.model_name), advice),
+              file);
+}
+
+bool is_shard_complete(const PreparedRun& prepared, const RunConfig& config, const Shard& shard) {
+  try {
+    const std::optional<ShardHeader> earlier = earlier_shard(config);
+    if (!earlier || earlier->failed > 0) return false;
+    if (earlier->shard.number != shard.number || earlier->shard.count != shard.count) return false;
+    if (!manifest_differences(earlier->manifest, manifest_text(prepared, config)).empty()) return false;
+    read_shard(fs::path(shard_json_path(config)).parent_path());
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::vector<std::string> write_shard(const ShardRecord& record, const RunConfig& config) {
+  const fs::path file = shard_json_path(config);
+  const fs::path heads_file = fs::path(file).replace_filename("shard.heads");
+  const std::string bytes = joined_bytes(record.heads);
+  const auto failed = static_cast<std::size_t>(
+      std::ranges::count_if(record.heads, [](const HeadOutcome& head) { return head.failure.has_value(); }));
+  const Json json{
+      {"schema", shard_schema},
+      {"shard", record.shard.number},
+      {"of", record.shard.count},
+      {"host", record.host},
+      {"heads", {{"done", record.heads.size() - failed}, {"failed", failed}}},
+      {"outcomes", {{"file", heads_file.filename().string()}, {"bytes", bytes.size()}, {"sha256", sha256(bytes)}}},
+      {"resources", resources_json(record.resources)},
+      {"manifest", Json::parse(record.manifest)}};
+  write_file_atomically(heads_file, bytes);
+  write_file_atomically(file, json_text(json, 1) + "\n");
+  return {heads_file.string(), file.string()};
+}
+
+ShardRecord read_shard(const fs::path& folder) {
+  const fs::path file = folder / "shard.json";
+  std::error_code unknown;
+  if (!fs::is_regular_file(file, unknown)) {
+    const bool begun = fs::exists(folder / ".attention-plasticity-heads", unknown);
+    throw Error(ErrorKind::input,
+                begun ? "this shard is not complete; measure the rest of it with `resume`"
+                      : "there is no shard.json in this folder, so it is not what `shard` leaves",
+                folder.string());
+  }
+  ShardHeader header = read_header(file);
+  const fs::path heads_file = folder / "shard.heads";
+  const std::string bytes = read_text_file(heads_file);
+  if (sha256(bytes) != header.sha256) {
+    throw Error(ErrorKind::input, "is not of the shard.json beside it, or damaged; measure this shard again",
+                heads_file.string());
+  }
+  try {
+    return {header.shard,           std::move(header.manifest), heads_of_bytes(bytes),
+            std::move(header.host), header.resources,           folder.string()};
+  } catch (const Error& error) {
+    throw Error(ErrorKind::input, error.what(), heads_file.string());
+  }
+}
+
+}  // namespace attention_plasticity

@@ -52,7 +52,12 @@ struct CountedAllocator {
 
 /// Containers that grow with the input.
 template <class T>
-using CountedVector = std::vector<T, CountedAllocator<T>>;
+class CountedVector : public std::vector<T, CountedAllocator<T>> {
+ public:
+  using std::vector<T, CountedAllocator<T>>::vector;
+  // NOLINTNEXTLINE(google-explicit-constructor): a list of numbers is one wherever it is counted
+  CountedVector(const std::vector<T>& other) : std::vector<T, CountedAllocator<T>>(other.begin(), other.end()) {}
+};
 
 template <class Key, class Value>
 using CountedMap = std::map<Key, Value, std::less<Key>, CountedAllocator<std::pair<const Key, Value>>>;

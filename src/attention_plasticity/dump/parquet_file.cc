@@ -65,6 +65,8 @@ auto guarded(const std::string& file, const std::string& what, Action&& action) 
     const auto* status = dynamic_cast<const parquet::ParquetStatusException*>(&failure);
     if (status != nullptr && status->status().IsOutOfMemory()) throw std::bad_alloc();
     const std::string why = one_line(failure.what());
+    // Arrow catches what the reader of the footer throws, and keeps only its text.
+    if (why.find("std::bad_alloc") != std::string::npos) throw std::bad_alloc();
     if (why.find("CRC checksum") != std::string::npos) {
       throw Error(ErrorKind::input,
                   fmt::format("a page of {} has a wrong checksum: the file is damaged; {}", what, try_again), file);

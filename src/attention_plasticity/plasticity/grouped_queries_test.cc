@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +13,7 @@ namespace attention_plasticity {
 namespace {
 
 // The definition: project every query, then take mean and variance.
-ProjectedMoments naive(const Matrix& vectors, const std::vector<std::size_t>& rows, const Matrix& directions) {
+ProjectedMoments naive(const Matrix& vectors, std::span<const std::size_t> rows, const Matrix& directions) {
   ProjectedMoments moments;
   for (std::size_t p = 0; p < directions.rows(); ++p) {
     std::vector<double> y;

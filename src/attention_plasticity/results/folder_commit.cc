@@ -1,10 +1,12 @@
 #include "attention_plasticity/results/folder_commit.h"
 
+#include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -61,17 +63,21 @@ void remove_hidden_folder(const fs::path& folder) {
   if (error) fail_output(hidden, "remove this folder", error.value());
 }
 
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+// Not std::filesystem::directory_iterator: that of libstdc++ 12 ends the program when it gets no memory.
 std::vector<std::string> names_that_are_links(const fs::path& folder) {
-  std::error_code error;
-  fs::directory_iterator entries;
-  do entries = fs::directory_iterator(folder, error);
-  while (error == std::errc::interrupted);
-  if (error) fail_output(folder, "read this folder", error.value());
+  std::unique_ptr<DIR, CloseFolder> entries;
+  do entries.reset(::opendir(folder.c_str()));
+  while (!entries && errno == EINTR);
+  if (!entries) fail_output(folder, "read this folder", errno);
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : entries) {
+  while (const dirent* const entry = ::readdir(entries.get())) {
+    const std::string name = static_cast<const char*>(entry->d_name);
     std::error_code not_a_link;
-    const std::string name = entry.path().filename().string();
-    if (fs::read_symlink(entry.path(), not_a_link) == link_text(name) && !not_a_link) names.push_back(name);
+    if (fs::read_symlink(folder / name, not_a_link) == link_text(name) && !not_a_link) names.push_back(name);
   }
   return names;
 }

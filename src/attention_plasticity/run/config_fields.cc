@@ -150,7 +150,7 @@ FieldTable<RunConfig> machine_fields() {
       {"max_workers", values::count(), &Config::max_workers,
        "Heads analysed at a time; null: one per core the process may use.", "null"},
       {"memory_limit", values::size_in_bytes(), &Config::memory_limit,
-       "Bound on the memory of the heads in flight, such as 800MiB; null: no bound.", "null"},
+       "Bound on the memory of heads, keys and results, such as 800MiB; null: no bound.", "null"},
   };
 }
 

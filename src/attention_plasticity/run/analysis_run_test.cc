@@ -59,7 +59,7 @@ TEST(AnalysisRun, AFileThatChangesAfterTheRunIsPreparedFailsTheHeadsThatReadIt) 
   // Sound files with other rows: without a comparison they would be measured.
   dump.write(Side::query, 0, 1, small_rows(77));
   dump.write(Side::key, 1, 1, small_rows(78));
-  const RunResult run = run_analysis(prepared, config, 2, {}, {});
+  const RunResult run = run_analysis(prepared, config, {.workers = 2}, {});
   ASSERT_EQ(heads_of(run.failures), (std::vector<HeadId>{{0, 1, 0}, {1, 2, 1}, {1, 3, 1}}));
   for (const HeadFailure& failure : run.failures) {
     EXPECT_EQ(failure.message,

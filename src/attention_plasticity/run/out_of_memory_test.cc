@@ -11,7 +11,8 @@
 #include <string>
 
 #include "attention_plasticity/memory.h"
-#include "attention_plasticity/run/results.h"
+#include "attention_plasticity/results/schema.h"
+#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace {
@@ -58,6 +59,16 @@ struct Ended {
   std::size_t allocations = 0;
 };
 
+// Without run.json: the destructor of its JSON takes memory, and may not throw.
+void write_tables(const RunConfig& config, const RunResult& run) {
+  const RunParts parts = run_parts(run.results, config);
+  std::size_t bytes = 0;
+  for (const ResultTable& table : result_tables()) {
+    write_table(table.id, run.results, parts, run.without_group,
+                [&](std::string_view piece) { bytes += piece.size(); });
+  }
+}
+
 Ended run_with(const RunConfig& config, int workers, std::size_t first, std::size_t last) {
   Ended ended;
   const PreparedRun prepared = prepare_run(config);
@@ -69,8 +80,8 @@ Ended run_with(const RunConfig& config, int workers, std::size_t first, std::siz
   last_to_fail = last;
   is_counting = true;
   try {
-    run.emplace(run_analysis(prepared, config, workers, observer, {}));
-    if (!run->interrupted) write_results(prepared, config, *run, {});
+    run.emplace(run_analysis(prepared, config, {.workers = workers}, observer));
+    if (!run->interrupted) write_tables(config, *run);
     is_counting = false;
     ended.how = run->interrupted ? "ended" : run->failures.empty() ? "done" : "heads failed";
   } catch (const std::bad_alloc&) {

@@ -105,5 +105,13 @@ TEST_F(ProgramBucketsTest, CellsThatDoNotFitAreAnErrorWithTheirNumber) {
   EXPECT_LT(json["resources"]["peak_rss_bytes"].get<double>(), 50 * mib + beside);
 }
 
+TEST_F(ProgramBucketsTest, CellsThatFitAreWrittenWithinTheLimit) {
+  const Outcome outcome = run(analyze_words(here_ / "buckets", {"--memory_limit", "300MiB", "--output_dir", "out",
+                                                                "--quiet", "--num_pairs_per_bucket", "1"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(read_bytes(here_ / "out" / "run.json"));
+  EXPECT_LT(json["resources"]["peak_rss_bytes"].get<double>(), 200 * mib) << "the cells, and no text of the table";
+}
+
 }  // namespace
 }  // namespace attention_plasticity

@@ -316,7 +316,8 @@ TEST_F(ProgramPlot, WrongUseIsTwoAndNamesThePlace) {
   EXPECT_EQ(complain({}), usage);
   EXPECT_EQ(complain({"heads", "x", "y"}), usage);
   EXPECT_EQ(complain({"heatmp"}),
-            "heatmp is not one of plasticity, heatmap, components, distance, heads, changes, change_map, series; did you mean heatmap?");
+            "heatmp is not one of plasticity, heatmap, components, distance, heads, changes, change_map, series; did "
+            "you mean heatmap?");
   EXPECT_EQ(complain({"heads"}),
             "plot heads needs the results of a run: plot heads RESULTS, where RESULTS is the folder that analyze wrote "
             "to");

@@ -1,6 +1,7 @@
 #include "attention_plasticity/base/memory_account.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "attention_plasticity/memory.h"
 
@@ -108,6 +109,30 @@ void MemoryCharge::set(std::uint64_t bytes) {
   if (bytes > bytes_) account_->take(bytes - bytes_);
   if (bytes < bytes_) account_->give_back(bytes_ - bytes);
   bytes_ = bytes;
+}
+
+std::exception_ptr refusal_or_current(const MemoryAccount* account) {
+  try {
+    throw;
+  } catch (const OverMemoryLimit&) {
+    return std::current_exception();
+  } catch (const std::bad_alloc&) {
+    const std::optional<OverMemoryLimit> refusal = account == nullptr ? std::nullopt : account->refusal();
+    return refusal ? std::make_exception_ptr(*refusal) : std::current_exception();
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+std::optional<OverMemoryLimit> as_over_limit(const std::exception_ptr& failure) {
+  try {
+    if (failure) std::rethrow_exception(failure);
+  } catch (const OverMemoryLimit& over) {
+    return over;
+  } catch (...) {
+    return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace attention_plasticity

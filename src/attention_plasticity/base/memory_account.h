@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -134,5 +135,12 @@ class MemoryCharge {
   MemoryAccount* account_;
   std::uint64_t bytes_ = 0;
 };
+
+/// The exception that is being handled; in place of a std::bad_alloc the refusal of the account, if it refused: what
+/// the system lacks is not what an account refuses, though Arrow tells both alike. `account` may be null.
+std::exception_ptr refusal_or_current(const MemoryAccount* account);
+
+/// The exception if it is an OverMemoryLimit.
+std::optional<OverMemoryLimit> as_over_limit(const std::exception_ptr& failure);
 
 }  // namespace attention_plasticity

@@ -111,9 +111,10 @@ class Measurement {
     try {
       head_.memory.set(cells * sizeof(Cell) + times * (sizeof(PooledTime) + sizeof(TimePoint)));
     } catch (const OverMemoryLimit& over) {
-      throw OverMemoryLimit(over.needed(), over.limit(), counted_text(by_bucket.size(), "bucket") + " of queries and " +
-                                                             counted_text(key_buckets_.size(), "bucket") +
-                                                             " of keys make " + counted_text(cells, "cell"));
+      throw OverMemoryLimit(over.needed(), over.limit(),
+                            counted_text(by_bucket.size(), "bucket") + " of queries and " +
+                                counted_text(key_buckets_.size(), "bucket") + " of keys make " +
+                                counted_text(cells, "cell"));
     }
     head_.cells.reserve(cells);
     head_.times.reserve(times);

@@ -48,8 +48,8 @@ struct PooledSettings {
 /// space of the models, and `lines` are the lines of all queries on position in that space. Without group g, the models
 /// come from the other queries and the means run over the pairs of other examples.
 ///
-/// There are up to (buckets of queries) × (buckets of keys) / 2 cells. Throws OverMemoryLimit, with their number, before
-/// the first is measured when they are more than the thread's account allows.
+/// There are up to (buckets of queries) × (buckets of keys) / 2 cells. Throws OverMemoryLimit, with their number,
+/// before the first is measured when they are more than the thread's account allows.
 MeasuredPlasticity measure_plasticity(const RowsView& queries, const RowsView& keys, const PositionFrame& frame,
                                       const LineFit& lines, const PooledSettings& settings,
                                       const JackknifeGroups& groups, NumpyGenerator generator);

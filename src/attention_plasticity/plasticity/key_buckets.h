@@ -14,7 +14,7 @@ namespace attention_plasticity {
 /// The keys of one bucket.
 struct KeyBucket {
   CountedVector<std::size_t> rows;  ///< in row order, never empty
-  double last_position;           ///< largest position among them, in tokens
+  double last_position;             ///< largest position among them, in tokens
 };
 /// The keys of a head by bucket.
 using KeyBuckets = CountedMap<std::int64_t, KeyBucket>;

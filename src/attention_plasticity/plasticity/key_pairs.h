@@ -40,7 +40,7 @@ class BucketPairSampler {
     CountedVector<std::size_t> rows_;           // example after example
     CountedVector<std::size_t> rows_up_to_{0};  // cumulative number of keys, from 0 on
     CountedVector<std::uint64_t> pairs_up_to_;  // cumulative number of pairs
-    CountedVector<std::size_t> example_;      // entry i: the example of pair i << shift_, where a search starts
+    CountedVector<std::size_t> example_;        // entry i: the example of pair i << shift_, where a search starts
     unsigned shift_ = 0;
   };
   CountedMap<std::int64_t, PairedExamples> by_bucket_;
@@ -61,7 +61,7 @@ class LocalPairSampler {
  private:
   struct Example {
     CountedVector<std::size_t> rows;  // by position, then row
-    double reach = 0;               // Delta
+    double reach = 0;                 // Delta
   };
   std::vector<std::size_t> neighbours(std::size_t anchor) const;
 

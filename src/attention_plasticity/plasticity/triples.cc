@@ -18,7 +18,7 @@ struct ExampleKeys {
   CountedVector<std::size_t> rows;    // in row order
   CountedVector<double> position;     // of each row
   CountedVector<double> by_position;  // `position`, sorted
-  bool ascending = false;           // whether `position` is sorted already
+  bool ascending = false;             // whether `position` is sorted already
 };
 
 // Which keys each query sees.

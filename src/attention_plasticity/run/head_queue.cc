@@ -50,31 +50,6 @@ struct Task {
   HeadMemory memory;                     // of the finished one
 };
 
-// What the system lacks is not what an account refuses, though Arrow tells both alike.
-std::exception_ptr refusal_or_current(const MemoryAccount* account) {
-  try {
-    throw;
-  } catch (const OverMemoryLimit&) {
-    return std::current_exception();
-  } catch (const std::bad_alloc&) {
-    const std::optional<OverMemoryLimit> refusal = account == nullptr ? std::nullopt : account->refusal();
-    return refusal ? std::make_exception_ptr(*refusal) : std::current_exception();
-  } catch (...) {
-    return std::current_exception();
-  }
-}
-
-std::optional<OverMemoryLimit> as_over_limit(const std::exception_ptr& failure) {
-  try {
-    if (failure) std::rethrow_exception(failure);
-  } catch (const OverMemoryLimit& over) {
-    return over;
-  } catch (...) {
-    return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 class HeadQueue {
  public:
   HeadQueue(std::span<const HeadTask> tasks, const QueueOptions& options, const LoadKeys& load, const HeadWork& work,

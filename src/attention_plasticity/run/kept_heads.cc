@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <new>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -137,12 +138,19 @@ void KeptHeads::keep(const HeadOutcome& outcome) {
     // The manifest is on disk before any head is, and waits for the disk.
     if (!is_ready_) write_file_atomically(manifest_file(), manifest_);
     is_ready_ = true;
-    write_file_atomically(head_file(outcome.head), outcome_bytes(outcome), Durability::unsynced);
+    AtomicFile file(head_file(outcome.head), Durability::unsynced);
+    write_outcome(outcome, [&file](std::string_view piece) { file.append(piece); });
+    file.commit();
   } catch (const Error& error) {
-    has_failed_ = true;
-    observer_.warning(fmt::format("{}: {}; the run goes on, but heads that end from now on are not kept", error.file(),
-                                  error.what()));
+    stop_keeping(fmt::format("{}: {}", error.file(), error.what()));
+  } catch (const std::bad_alloc&) {
+    stop_keeping("not enough memory to keep a head");
   }
+}
+
+void KeptHeads::stop_keeping(const std::string& why) {
+  has_failed_ = true;
+  observer_.warning(why + "; the run goes on, but heads that end from now on are not kept");
 }
 
 }  // namespace attention_plasticity

@@ -51,6 +51,7 @@ class KeptHeads {
  private:
   void read(const PreparedRun& prepared);
   void drop();
+  void stop_keeping(const std::string& why);
   std::filesystem::path manifest_file() const { return options_.folder / "run.json"; }
   std::filesystem::path head_file(const HeadId& head) const;
 

@@ -102,8 +102,13 @@ concept Plain = std::same_as<T, double> || std::same_as<T, std::uint64_t>;
 
 class Writer {
  public:
+  explicit Writer(const std::function<void(std::string_view)>& sink) : sink_(sink) {}
   void operator()(auto&... members) { (add(members), ...); }
-  std::string take() { return std::move(bytes_); }
+  void finish() {
+    hand_over();
+    sink_(digest_.finish());
+  }
+  void begin() { raw(&magic, 1); }
 
  private:
   template <typename T>
@@ -119,7 +124,7 @@ class Writer {
   }
   void add(std::string& text) {
     count(text.size());
-    bytes_ += text;
+    append(text);
   }
   template <typename T>
   void add(std::optional<T>& value) {
@@ -141,10 +146,22 @@ class Writer {
   }
   template <Plain T>
   void raw(const T* values, std::size_t number) {
-    if (number > 0) bytes_.append(reinterpret_cast<const char*>(values), number * sizeof(T));
+    if (number > 0) append({reinterpret_cast<const char*>(values), number * sizeof(T)});
+  }
+  void append(std::string_view bytes) {
+    constexpr std::size_t piece = std::size_t{1} << 16;
+    piece_ += bytes;
+    if (piece_.size() >= piece) hand_over();
+  }
+  void hand_over() {
+    digest_.add(piece_);
+    sink_(piece_);
+    piece_.clear();
   }
 
-  std::string bytes_;
+  const std::function<void(std::string_view)>& sink_;
+  Digest digest_{DigestKind::sha256};
+  std::string piece_;  // of the bytes, not handed over yet
 };
 
 [[noreturn]] void refuse() { throw Error(ErrorKind::input, "not the record of a head, or damaged"); }
@@ -209,16 +226,17 @@ class Reader {
 
 }  // namespace
 
-std::string outcome_bytes(const HeadOutcome& outcome) {
-  Writer writer;
+void write_outcome(const HeadOutcome& outcome, const std::function<void(std::string_view)>& sink) {
+  Writer writer(sink);
+  writer.begin();
   // The writer reads only; the lists above serve both directions.
   visit(writer, const_cast<HeadOutcome&>(outcome));
-  const std::string content = writer.take();
-  std::string bytes(sizeof magic, '\0');
-  std::memcpy(bytes.data(), &magic, sizeof magic);
-  bytes.reserve(bytes.size() + digest_size + content.size());
-  bytes += sha256(content);
-  bytes += content;
+  writer.finish();
+}
+
+std::string outcome_bytes(const HeadOutcome& outcome) {
+  std::string bytes;
+  write_outcome(outcome, [&](std::string_view piece) { bytes += piece; });
   return bytes;
 }
 
@@ -227,11 +245,10 @@ HeadOutcome outcome_of_bytes(std::string_view bytes) {
   if (bytes.size() < sizeof magic + digest_size) refuse();
   std::memcpy(&first, bytes.data(), sizeof first);
   if (first != magic) refuse();
-  const std::string_view digest = bytes.substr(sizeof magic, digest_size);
-  const std::string_view content = bytes.substr(sizeof magic + digest_size);
-  if (sha256(content) != digest) refuse();
+  const std::string_view covered = bytes.substr(0, bytes.size() - digest_size);
+  if (sha256(covered) != bytes.substr(covered.size())) refuse();
   HeadOutcome outcome;
-  Reader reader(content);
+  Reader reader(covered.substr(sizeof magic));
   visit(reader, outcome);
   if (!reader.at_end()) refuse();
   return outcome;

@@ -38,15 +38,14 @@ using Group = std::pair<int, int>;  // layer and key head
 constexpr std::string_view heads_magic = "APshard1";
 
 // The size of each outcome's bytes, then the bytes.
-std::string joined_bytes(const std::vector<HeadOutcome>& heads) {
-  std::string all(heads_magic);
+void write_heads(const std::vector<HeadOutcome>& heads, const Sink& sink) {
+  sink(heads_magic);
   for (const HeadOutcome& head : heads) {
     const std::string bytes = outcome_bytes(head);
     const std::uint64_t size = bytes.size();
-    all.append(reinterpret_cast<const char*>(&size), sizeof size);
-    all += bytes;
+    sink({reinterpret_cast<const char*>(&size), sizeof size});
+    sink(bytes);
   }
-  return all;
 }
 
 std::vector<HeadOutcome> heads_of_bytes(std::string_view all) {
@@ -202,20 +201,24 @@ bool is_shard_complete(const PreparedRun& prepared, const RunConfig& config, con
 std::vector<std::string> write_shard(const ShardRecord& record, const RunConfig& config) {
   const fs::path file = shard_json_path(config);
   const fs::path heads_file = fs::path(file).replace_filename("shard.heads");
-  const std::string bytes = joined_bytes(record.heads);
+  OutputFiles output(file);
+  std::uint64_t size = 0;
+  const std::string digest = output.stage(heads_file, [&](const Sink& sink) {
+    write_heads(record.heads, [&](std::string_view piece) {
+      size += piece.size();
+      sink(piece);
+    });
+  });
   const auto failed = static_cast<std::size_t>(
       std::ranges::count_if(record.heads, [](const HeadOutcome& head) { return head.failure.has_value(); }));
-  const Json json{
-      {"schema", shard_schema},
-      {"shard", record.shard.number},
-      {"of", record.shard.count},
-      {"host", record.host},
-      {"heads", {{"done", record.heads.size() - failed}, {"failed", failed}}},
-      {"outcomes", {{"file", heads_file.filename().string()}, {"bytes", bytes.size()}, {"sha256", sha256(bytes)}}},
-      {"resources", resources_json(record.resources)},
-      {"manifest", Json::parse(record.manifest)}};
-  OutputFiles output(file);
-  output.stage(heads_file, bytes);
+  const Json json{{"schema", shard_schema},
+                  {"shard", record.shard.number},
+                  {"of", record.shard.count},
+                  {"host", record.host},
+                  {"heads", {{"done", record.heads.size() - failed}, {"failed", failed}}},
+                  {"outcomes", {{"file", heads_file.filename().string()}, {"bytes", size}, {"sha256", digest}}},
+                  {"resources", resources_json(record.resources)},
+                  {"manifest", Json::parse(record.manifest)}};
   output.stage(file, json_text(json, 1) + "\n");
   output.commit();
   return {heads_file.string(), file.string()};

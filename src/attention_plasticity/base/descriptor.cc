@@ -46,7 +46,9 @@ void fail_output(const fs::path& file, std::string_view doing, int error) {
 
 Descriptor::Descriptor(const fs::path& file, int flags, fs::path shown, mode_t mode)
     : shown_(std::move(shown)),
+      // NOLINTNEXTLINE(bugprone-signed-bitwise): open(2) takes flags as int
       fd_(above_standard_streams(uninterrupted([&] { return ::open(file.c_str(), flags | O_CLOEXEC, mode); }))) {
+  // NOLINTNEXTLINE(bugprone-signed-bitwise): likewise
   if (fd_ < 0) fail_output(shown_, (flags & O_CREAT) != 0 ? "create this file" : "open this", errno);
 }
 

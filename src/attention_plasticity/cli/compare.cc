@@ -63,6 +63,7 @@ struct NamedFigure {
 void write_files(const std::filesystem::path& folder, const std::vector<NamedText>& files,
                  const std::vector<NamedFigure>& figures, bool quiet) {
   std::vector<std::string> written;
+  written.reserve(files.size() + figures.size());
   for (const NamedText& file : files) written.push_back((folder / file.name).string());
   const std::vector<FolderLock> locks = lock_outputs(written);
   OutputFiles output(written.back());

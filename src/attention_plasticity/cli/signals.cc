@@ -47,7 +47,8 @@ void prepare_standard_streams() {
 
 bool is_reader_gone() {
   pollfd output{STDOUT_FILENO, POLLOUT, 0};
-  return !is_ignored(SIGPIPE) && ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+  if (is_ignored(SIGPIPE) || ::poll(&output, 1, 0) != 1) return false;
+  return (static_cast<unsigned>(output.revents) & unsigned{POLLERR}) != 0;
 }
 
 StopOnSignal::StopOnSignal(std::function<void()> on_first) : on_first_(std::move(on_first)) {

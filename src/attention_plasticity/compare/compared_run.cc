@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t most = std::int64_t{1} << 53;
+constexpr std::int64_t most = 9'007'199'254'740'992;  // 2^53: what a JSON number holds exactly
 
 std::size_t whole_field(const json* object, std::string_view key) {
   const json* value = object == nullptr ? nullptr : find_field(*object, key);

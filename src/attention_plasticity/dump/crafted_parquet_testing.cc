@@ -4,6 +4,7 @@
 #include <parquet/exception.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace attention_plasticity {
 namespace {
@@ -212,7 +213,7 @@ CraftedFile runs_of_zeros(std::int64_t rows, std::int64_t width) {
   dictionary.entries = 1;
   dictionary.body = std::string(4, '\0');
   vectors.pages.push_back(dictionary);
-  constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const std::int64_t rows_in_page = std::max<std::int64_t>(1, most / width);
   for (std::int64_t row = 0; row < rows; row += rows_in_page) {
     const std::int64_t here = std::min(rows_in_page, rows - row);

@@ -48,9 +48,10 @@ void FileBytes::digest_up_to(std::uint64_t offset, FileDigest& digest) {
 
 std::string FileBytes::finish_digest(std::span<const std::uint8_t> end) {
   if (!digest_) return {};
-  digest_up_to(file_.size() - end.size(), *digest_);
-  digest_->add(end);
-  return digest_->finish();
+  FileDigest& digest = *digest_;
+  digest_up_to(file_.size() - end.size(), digest);
+  digest.add(end);
+  return digest.finish();
 }
 
 }  // namespace attention_plasticity

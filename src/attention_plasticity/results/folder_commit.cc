@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view old_files = "old";
-constexpr std::string_view new_files = "new";
+constexpr const char* old_files = "old";
+constexpr const char* new_files = "new";
 constexpr std::string_view current_files = "current";
 
 fs::path hidden_folder(const fs::path& folder) { return folder / hidden_commit_folder; }
@@ -34,7 +34,8 @@ bool exists_itself(const fs::path& path) {
 
 // What link(2) and symlink(2) say where a file system, or a rule for files of others, does not allow them.
 bool are_links_refused(int error) {
-  return error == EPERM || error == ENOTSUP || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK;
+  // On Linux EOPNOTSUPP is ENOTSUP.
+  return error == EPERM || error == ENOTSUP || error == ENOSYS || error == EMLINK;
 }
 
 void rename_to(const fs::path& from, const fs::path& to) {
@@ -127,7 +128,7 @@ FolderCommit::~FolderCommit() {
   if (created_.empty()) return;
   try {
     settle(folder_);
-  } catch (const std::exception&) {  // the next writer settles
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the next writer settles
   }
 }
 
@@ -171,7 +172,7 @@ bool FolderCommit::keep_old_files() {
     fail_output(file(name), "link this file", errno);
   }
   sync_folder(hidden_ / old_files);
-  if (::symlink(old_files.data(), (hidden_ / current_files).c_str()) != 0) {
+  if (::symlink(old_files, (hidden_ / current_files).c_str()) != 0) {
     if (are_links_refused(errno)) return false;
     fail_output(hidden_ / current_files, "link this file", errno);
   }
@@ -199,7 +200,7 @@ bool FolderCommit::link_names() {
 
 void FolderCommit::switch_to_new_files() {
   const fs::path next = hidden_ / "next";
-  if (::symlink(new_files.data(), next.c_str()) != 0) fail_output(next, "link this file", errno);
+  if (::symlink(new_files, next.c_str()) != 0) fail_output(next, "link this file", errno);
   if (::rename(next.c_str(), (hidden_ / current_files).c_str()) != 0) {
     fail_output(hidden_ / current_files, "replace this file", errno);
   }

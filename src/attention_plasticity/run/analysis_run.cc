@@ -105,8 +105,11 @@ RunResult gathered(std::vector<HeadOutcome> outcomes, const std::optional<Exampl
     run.results.push_back(std::move(outcome.measured->result));
     // Values for other examples may be left from a run that ended before all heads were known.
     std::optional<CommonGroups>& common = outcome.common_groups;
-    const bool has_common = examples && common && common->examples_sha256 == digest;
-    run.without_group.push_back(std::move(has_common ? common->without_group : outcome.measured->without_group));
+    if (examples && common && common->examples_sha256 == digest) {
+      run.without_group.push_back(std::move(common->without_group));
+    } else {
+      run.without_group.push_back(std::move(outcome.measured->without_group));
+    }
   }
   if (examples) {
     run.examples = *examples;
@@ -162,9 +165,9 @@ class Measuring {
     std::vector<std::size_t> places;  // of the missing
     HeadPass::Context context = context_;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      ended[i] = kept(tasks[i].head);
-      if (ended[i]) {
-        context.held_bytes += memory_of(*ended[i]);
+      if (std::optional<HeadOutcome> outcome = kept(tasks[i].head)) {
+        context.held_bytes += memory_of(*outcome);
+        ended[i] = std::move(outcome);
         continue;
       }
       missing.push_back(tasks[i]);

@@ -143,8 +143,8 @@ HeadOutcome HeadPass::analyse(const HeadTask& task, const LoadedKeys* keys, cons
     outcome.failure = HeadFailure{task.head, file, message};
   };
   try {
-    if (keys != nullptr) outcome.keys = keys->read;
-    if (key_failure) std::rethrow_exception(key_failure);
+    if (key_failure || keys == nullptr) std::rethrow_exception(key_failure);
+    outcome.keys = keys->read;
     measure(task, *keys, outcome);
   } catch (const Error& error) {
     fail(error.file().empty() ? task.query_file.string() : error.file(), error.what());

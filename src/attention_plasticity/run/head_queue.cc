@@ -24,7 +24,7 @@ struct KeyGroup {
   enum class State { absent, loading, ready, given_up };
   State state = State::absent;
   std::unique_ptr<MemoryAccount> account;  // null: memory is not counted
-  std::optional<LoadedKeys> keys;          // none: see `failure`
+  std::unique_ptr<LoadedKeys> keys;        // null: see `failure`
   std::exception_ptr failure;
   std::uint64_t load_peak = 0;  // bytes held while they were loaded
   std::uint64_t bytes = 0;      // estimated
@@ -46,8 +46,8 @@ struct Task {
   bool is_alone = false;       // it is in flight, and has all memory for itself
   std::uint64_t bytes = 0;     // estimated, of its queries
   std::unique_ptr<MemoryAccount> account;
-  std::optional<FinishedTask> finished;  // until it is delivered
-  HeadMemory memory;                     // of the finished one
+  std::unique_ptr<FinishedTask> finished;  // until it is delivered
+  HeadMemory memory;                       // of the finished one
 };
 
 class HeadQueue {
@@ -62,9 +62,9 @@ class HeadQueue {
       waiting_.insert(waiting_.end(), i);
     }
     if (!options.memory_limit) return;
-    budget_.emplace(*options.memory_limit);
+    budget_ = std::make_unique<MemoryBudget>(*options.memory_limit);
     budget_->take_regardless(options.held_bytes);
-    results_.emplace(tasks.size(), *options.memory_limit, options.held_bytes);
+    results_ = std::make_unique<KeptResults>(tasks.size(), *options.memory_limit, options.held_bytes);
   }
 
   // The calling thread is one of the workers, so that the work is done even when no thread can be started.
@@ -76,8 +76,8 @@ class HeadQueue {
     serve();
     threads.clear();
     // After a stop, tasks may be finished whose predecessors never began.
-    for (std::size_t task = 0; task < tasks_.size(); ++task) {
-      if (tasks_[task].finished) tasks_[task].finished->deliver();
+    for (const Task& task : tasks_) {
+      if (task.finished) task.finished->deliver();
     }
     if (failure_) std::rethrow_exception(failure_);
   }
@@ -182,7 +182,8 @@ class HeadQueue {
     KeyGroup& group = groups_[task.group];
     const bool loads = group.state == KeyGroup::State::absent;
     const bool may_be_alone = in_flight_ == 0;
-    if (!(may_be_alone && (options_.workers <= 1 || task.must_be_alone)) && budget_->take(needed(number))) {
+    const bool wants_to_be_alone = options_.workers <= 1 || task.must_be_alone;
+    if ((!may_be_alone || !wants_to_be_alone) && budget_->take(needed(number))) {
       task.is_alone = false;
       task.account = std::make_unique<MemoryAccount>(*budget_, task.bytes);
       if (loads) group.account = std::make_unique<MemoryAccount>(*budget_, group.bytes);
@@ -221,7 +222,7 @@ class HeadQueue {
     Task& task = tasks_[number];
     KeyGroup& group = groups_[task.group];
     prepare_keys(number);
-    std::optional<FinishedTask> finished;
+    std::unique_ptr<FinishedTask> finished;
     if (group.state != KeyGroup::State::given_up) {
       if (task.is_alone) {
         const std::uint64_t most = results_->most_of_next();
@@ -238,25 +239,25 @@ class HeadQueue {
   }
 
   // The finished task; none when it is given up.
-  std::optional<FinishedTask> work_on(std::size_t number, const std::exception_ptr& key_failure) {
+  std::unique_ptr<FinishedTask> work_on(std::size_t number, const std::exception_ptr& key_failure) {
     Task& task = tasks_[number];
     const KeyGroup& group = groups_[task.group];
     std::exception_ptr failure = key_failure;
     if (!failure) {
       try {
         const MemoryAccount::Scope scope(task.account.get());
-        return work_(number, &*group.keys, nullptr);
+        return std::make_unique<FinishedTask>(work_(number, group.keys.get(), nullptr));
       } catch (...) {
         failure = refusal_or_current(task.account.get());
       }
-      if (as_over_limit(failure) && !task.is_alone) return std::nullopt;
+      if (as_over_limit(failure) && !task.is_alone) return nullptr;
     }
     if (const std::optional<OverMemoryLimit> over = as_over_limit(failure)) {
       // The head would also hold its keys, beside the results.
       const std::uint64_t others = results_->limit() - std::min(results_->limit(), over->limit());
       failure = std::make_exception_ptr(OverMemoryLimit(over->needed() + others, results_->limit(), over->what_for()));
     }
-    return work_(number, nullptr, failure);
+    return std::make_unique<FinishedTask>(work_(number, nullptr, failure));
   }
 
   // Loads the keys, or waits until another task has.
@@ -269,12 +270,12 @@ class HeadQueue {
     }
     group.state = KeyGroup::State::loading;
     lock.unlock();
-    std::optional<LoadedKeys> keys;
+    std::unique_ptr<LoadedKeys> keys;
     std::exception_ptr failure = group.failure;  // it did not fit alone
     if (!failure) {
       try {
         const MemoryAccount::Scope scope(group.account.get());
-        keys.emplace(load_(heads_[number]));
+        keys = std::make_unique<LoadedKeys>(load_(heads_[number]));
       } catch (...) {
         failure = refusal_or_current(group.account.get());
       }
@@ -292,7 +293,7 @@ class HeadQueue {
   }
 
   // Not finished: the task is given up, and will be tried again alone.
-  void end(std::size_t number, std::optional<FinishedTask> finished, const HeadMemory& memory) {
+  void end(std::size_t number, std::unique_ptr<FinishedTask> finished, const HeadMemory& memory) {
     std::vector<std::pair<std::size_t, FinishedTask>> to_deliver;
     {
       const std::scoped_lock lock(mutex_);
@@ -353,7 +354,7 @@ class HeadQueue {
           put_back(next);
           break;
         }
-        task.finished = work_(next, nullptr, std::make_exception_ptr(*refusal));
+        task.finished = std::make_unique<FinishedTask>(work_(next, nullptr, std::make_exception_ptr(*refusal)));
         task.memory.result = task.finished->result_bytes;
         budget_->take_regardless(task.memory.result);
       }
@@ -372,9 +373,9 @@ class HeadQueue {
   std::mutex taking_;  // held while a task is taken
   std::mutex mutex_;   // protects what follows
   std::condition_variable_any changed_;
-  std::exception_ptr failure_;          // why no further task is taken
-  std::optional<MemoryBudget> budget_;  // none: memory is not counted
-  std::optional<KeptResults> results_;  // likewise
+  std::exception_ptr failure_;            // why no further task is taken
+  std::unique_ptr<MemoryBudget> budget_;  // null: memory is not counted
+  std::unique_ptr<KeptResults> results_;  // likewise
   std::vector<KeyGroup> groups_;
   std::vector<Task> tasks_;
   std::set<std::size_t> waiting_;  // tasks to begin

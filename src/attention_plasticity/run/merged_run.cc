@@ -207,7 +207,7 @@ void MergedRun::check_unchanged(const HeadTask& task) const {
           file.string());
     }
     const std::string name = file.parent_path().filename() / file.filename();
-    const std::vector<RecordedFile>& files = *prepared_.known_files;
+    const std::vector<RecordedFile> files = prepared_.known_files.value_or(std::vector<RecordedFile>());
     const auto recorded = std::ranges::find(files, name, &RecordedFile::file);
     if (recorded != files.end() && recorded->bytes != bytes) {
       throw Error(ErrorKind::input,

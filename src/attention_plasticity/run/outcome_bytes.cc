@@ -217,7 +217,7 @@ class Reader {
   void raw(T* values, std::size_t number) {
     const std::size_t size = number * sizeof(T);
     if (size > rest_.size()) refuse();
-    if (size > 0) std::memcpy(values, rest_.data(), size);
+    rest_.copy(reinterpret_cast<char*>(values), size);
     rest_.remove_prefix(size);
   }
 

@@ -15,16 +15,16 @@ double beta_fraction(double a, double b, double x) {
   double c = 1;
   double d = 1 / away_from_zero(1 - (a + b) * x / (a + 1));
   double fraction = d;
-  for (double m = 1; m < 1000; ++m) {
-    double change = 1;
-    for (const double numerator : {m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-                                   -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))}) {
-      d = 1 / away_from_zero(1 + numerator * d);
-      c = away_from_zero(1 + numerator / c);
-      fraction *= c * d;
-      change = c * d;
-    }
-    if (std::abs(change - 1) < precision) break;
+  const auto extend = [&](double numerator) {
+    d = 1 / away_from_zero(1 + numerator * d);
+    c = away_from_zero(1 + numerator / c);
+    fraction *= c * d;
+  };
+  for (int step = 1; step < 1000; ++step) {
+    const double m = step;
+    extend(m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)));
+    extend(-(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)));
+    if (std::abs(c * d - 1) < precision) break;
   }
   return fraction;
 }

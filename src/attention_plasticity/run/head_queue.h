@@ -22,7 +22,7 @@ struct TaskBytes {
 struct QueueOptions {
   int workers = 1;
   /// Bytes that tasks in flight, their keys and the results of ended tasks hold together.
-  std::optional<std::uint64_t> memory_limit;
+  std::optional<std::uint64_t> memory_limit = {};
   /// Waits for the files of a task that are still being downloaded, and returns the memory they need. Called for each
   /// task in order, by one thread at a time. An exception from it ends the queue. Not set: all files are on disk, and
   /// the tasks hold the memory they need.

@@ -84,7 +84,8 @@ TEST_F(ProgramInspect, CountsFilesWithoutPageChecksums) {
   EXPECT_EQ(lines_starting(run({"inspect", copy.string()}).out, "checksums"),
             std::vector<std::string>{"checksums 2 of 12 files have none, the first l00h01q: damage to them may change "
                                      "numbers unnoticed"});
-  for (const Json& file : Json::parse(run({"inspect", "--json", copy.string()}).out)["files"]) {
+  const Json inspected = Json::parse(run({"inspect", "--json", copy.string()}).out);
+  for (const Json& file : inspected["files"]) {
     EXPECT_EQ(file["page_checksums"], file["file"] != "l00h01q/data.parquet" && file["file"] != "l00h01k/data.parquet");
   }
 }

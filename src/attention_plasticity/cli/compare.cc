@@ -7,6 +7,7 @@
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/gnuplot_here.h"
+#include "attention_plasticity/cli/output_locks.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/compare/comparison.h"
 #include "attention_plasticity/compare/comparison_text.h"
@@ -65,7 +66,7 @@ void write_files(const std::filesystem::path& folder, const std::vector<NamedTex
   std::vector<std::string> written;
   written.reserve(files.size() + figures.size());
   for (const NamedText& file : files) written.push_back((folder / file.name).string());
-  const std::vector<FolderLock> locks = lock_outputs(written);
+  const std::vector<FolderLock> locks = locked_outputs(written);
   OutputFiles output(written.back());
   for (std::size_t i = 0; i < files.size(); ++i) output.stage(written[i], files[i].text);
   output.commit();

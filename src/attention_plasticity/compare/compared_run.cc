@@ -12,6 +12,7 @@
 #include "attention_plasticity/results/csv_table.h"
 #include "attention_plasticity/results/result_files.h"
 #include "attention_plasticity/results/schema.h"
+#include "attention_plasticity/results/table_columns.h"
 
 namespace attention_plasticity {
 namespace {
@@ -76,13 +77,9 @@ std::map<std::string, GroupValues, std::less<>> group_values(const CsvTable& tab
   for (std::size_t i = 0; i < metrics.heads().size(); ++i) {
     places[{metrics.heads()[i].layer, metrics.heads()[i].q_head}] = i;
   }
-  const auto column = [&](std::string_view name) {
-    if (const auto found = table.find(name)) return *found;
-    throw Error(ErrorKind::input, fmt::format("has no column {}", name), table.file);
-  };
-  const std::size_t layer = column("layer");
-  const std::size_t q_head = column("q_head");
-  const std::size_t group = column("group");
+  const std::size_t layer = column_place(table, TableId::groups, "layer");
+  const std::size_t q_head = column_place(table, TableId::groups, "q_head");
+  const std::size_t group = column_place(table, TableId::groups, "group");
   std::map<std::string, GroupValues, std::less<>> values;
   for (const std::string_view measure : headline_measures()) {
     const auto place = table.find(measure);

@@ -220,17 +220,9 @@ void set_error(Difference& difference, std::span<const double> without_a, std::s
 }
 
 std::vector<double> mean_over_heads(const GroupValues& heads) {
-  std::vector<double> means;
-  const std::size_t groups = heads.empty() ? 0 : heads.front().size();
-  means.reserve(groups);
-  for (std::size_t g = 0; g < groups; ++g) {
-    Mean mean;
-    for (const std::vector<double>& head : heads) {
-      if (g < head.size() && !std::isnan(head[g])) mean.add(head[g]);
-    }
-    means.push_back(mean.value());
-  }
-  return means;
+  std::vector<const std::vector<double>*> places(heads.size());
+  std::ranges::transform(heads, places.begin(), [](const std::vector<double>& head) { return &head; });
+  return mean_over_heads(places);
 }
 
 std::string_view error_column(std::string_view column) {

@@ -67,8 +67,7 @@ Comparison compare(const ComparedRun& a, const ComparedRun& b, const ComparisonO
 void set_error(Difference& difference, std::span<const double> without_a, std::span<const double> without_b,
                bool paired, double unpaired);
 
-/// The mean over heads of their values without each group. A head with nothing left without a group drops out of that
-/// mean.
+/// The mean over heads of their values without each group (stats/jackknife.h).
 std::vector<double> mean_over_heads(const GroupValues& heads);
 
 /// The column of head_metrics.csv with the standard errors of another; empty: none.

@@ -14,7 +14,7 @@
 #include "attention_plasticity/run/common_groups.h"
 #include "attention_plasticity/run/rotation_check.h"
 #include "attention_plasticity/run/summary.h"
-#include "attention_plasticity/stats/mean.h"
+#include "attention_plasticity/stats/jackknife.h"
 
 namespace attention_plasticity {
 namespace {
@@ -30,20 +30,6 @@ RunObserver with_all_functions(RunObserver observer) {
 }
 
 bool has_exact_value(const HeadResult& result) { return result.exact && !std::isnan(result.exact->overall); }
-
-// The mean over heads without each group; a head with nothing left without a group drops out of that mean.
-std::vector<double> mean_over_heads(std::span<const std::vector<double>* const> without) {
-  std::vector<double> model;
-  const std::size_t groups = without.empty() ? 0 : without.front()->size();
-  for (std::size_t g = 0; g < groups; ++g) {
-    Mean mean;
-    for (const std::vector<double>* head : without) {
-      if (!std::isnan((*head)[g])) mean.add((*head)[g]);
-    }
-    model.push_back(mean.value());
-  }
-  return model;
-}
 
 WithoutGroup means_over_heads(const RunResult& run) {
   std::vector<const std::vector<double>*> overall;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "attention_plasticity/stats/mean.h"
+
 namespace attention_plasticity {
 
 double jackknife_error(std::span<const double> without_group) {
@@ -13,6 +15,20 @@ double jackknife_error(std::span<const double> without_group) {
   double squares = 0;
   for (const double value : without_group) squares += (value - mean) * (value - mean);
   return std::sqrt((groups - 1) / groups * squares);
+}
+
+std::vector<double> mean_over_heads(std::span<const std::vector<double>* const> without_group) {
+  const std::size_t groups = without_group.empty() ? 0 : without_group.front()->size();
+  std::vector<double> means;
+  means.reserve(groups);
+  for (std::size_t g = 0; g < groups; ++g) {
+    Mean mean;
+    for (const std::vector<double>* head : without_group) {
+      if (g < head->size() && !std::isnan((*head)[g])) mean.add((*head)[g]);
+    }
+    means.push_back(mean.value());
+  }
+  return means;
 }
 
 }  // namespace attention_plasticity

@@ -34,5 +34,18 @@ TEST(Jackknife, IsEmptyWhenNothingIsLeftWithoutSomeGroup) {
   EXPECT_TRUE(std::isnan(jackknife_error(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN(), 3})));
 }
 
+TEST(MeanOverHeads, LeavesOutHeadsWithNothingLeft) {
+  const std::vector<double> one{1, 2, std::numeric_limits<double>::quiet_NaN()};
+  const std::vector<double> other{3, std::numeric_limits<double>::quiet_NaN(),
+                                  std::numeric_limits<double>::quiet_NaN()};
+  const std::vector<const std::vector<double>*> heads{&one, &other};
+  const std::vector<double> means = mean_over_heads(heads);
+  ASSERT_EQ(means.size(), 3U);
+  EXPECT_EQ(means[0], 2);
+  EXPECT_EQ(means[1], 2);
+  EXPECT_TRUE(std::isnan(means[2]));
+  EXPECT_TRUE(mean_over_heads({}).empty());
+}
+
 }  // namespace
 }  // namespace attention_plasticity

@@ -3,15 +3,18 @@
 program := build/release/attention-plasticity
 jobs := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: run build test check reference format fuzz fresh sample-results bench bench-check clean help
+.PHONY: run build test test-python wheel check reference site format fuzz fresh sample-results bench bench-check clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run             build, analyse the embedded SmolLM2 dump, draw its figures, write its report"
 	@echo "make test            build and pass every test"
+	@echo "make test-python     build the Python package, install it and pass its tests"
+	@echo "make wheel           make the wheel and the source archive of the Python package, in dist/"
 	@echo "make build           build the program, $(program), and the library"
 	@echo "make check           tests under sanitizers, clang-tidy, formatting"
 	@echo "make reference       make the API reference of the library from its headers"
+	@echo "make site            make the site of the docs, with the reference of the Python package"
 	@echo "make fuzz            feed the parsers of what the Hub answers with broken answers, for ten minutes"
 	@echo "make fresh           prove set-up, run and test in a bare Debian 12"
 	@echo "make bench           measure speed and memory on synthetic dumps, against the targets"
@@ -40,6 +43,14 @@ test:
 	@tools/build.sh ci
 	ctest --preset ci --parallel $(jobs)
 
+test-python:
+	@tools/setup.sh python
+	@tools/test_python.sh
+
+wheel:
+	@tools/setup.sh python
+	@tools/test_python.sh --wheel
+
 check:
 	@tools/setup.sh check
 	@tools/check.sh
@@ -47,6 +58,9 @@ check:
 reference:
 	@tools/setup.sh reference
 	@tools/reference.sh
+
+site:
+	@tools/site.sh
 
 format:
 	@tools/setup.sh check

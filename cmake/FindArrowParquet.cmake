@@ -2,10 +2,13 @@
 # ship beside an installed program (empty when the system provides them).
 #
 # Installed CMake packages come first. Debian 12 has none; there a pyarrow wheel brings headers and the shared libraries,
-# which need no Python at run time: the one in AP_PYARROW, in .venv, or of the python3 on the path.
+# which need no Python at run time: the one in AP_PYARROW, in .venv, or of the python3 on the path. The Python package takes
+# the one in AP_PYARROW and no other.
 
-find_package(Arrow QUIET CONFIG)
-find_package(Parquet QUIET CONFIG)
+if(NOT AP_PYTHON)
+  find_package(Arrow QUIET CONFIG)
+  find_package(Parquet QUIET CONFIG)
+endif()
 set(ArrowParquet_LIBRARIES "")
 if(Arrow_FOUND AND Parquet_FOUND)
   add_library(Arrow::arrow ALIAS Arrow::arrow_shared)

@@ -1,10 +1,13 @@
 # ap_web_page(<variable>): builds the page of `report` from web/, and sets the variable to a source that holds it. With
-# AP_BUILD_REPORT=OFF the page is empty, and `report` says so.
+# AP_BUILD_REPORT=OFF the page is empty, and `report` says so. A source archive carries the page ready-made, as
+# web/page.html, so that it builds without Node; in a clone that file is not looked at, since it may be old.
 function(ap_web_page variable)
   set(page_file ${CMAKE_CURRENT_BINARY_DIR}/page.html)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/page_template.cc)
   if(NOT AP_BUILD_REPORT)
     file(WRITE ${page_file} "")
+  elseif(EXISTS ${PROJECT_SOURCE_DIR}/web/page.html AND NOT EXISTS ${PROJECT_SOURCE_DIR}/.git)
+    file(COPY_FILE ${PROJECT_SOURCE_DIR}/web/page.html ${page_file} ONLY_IF_DIFFERENT)
   else()
     file(GLOB web_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/src/*)
     add_custom_command(OUTPUT ${page_file}

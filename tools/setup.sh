@@ -5,6 +5,7 @@
 #   tools/setup.sh run      also gnuplot, which `make run` draws with
 #   tools/setup.sh test     also GoogleTest, RapidCheck, libpng, zsh, fish, groff, pkg-config and the Python client of the
 #                           Hub, for `make test`
+#   tools/setup.sh python   what `make test-python` and `make wheel` need: also Python's headers
 #   tools/setup.sh check    also the formatter, the linter, the browser and Doxygen for `make check`
 #   tools/setup.sh reference  what `make reference` needs: Doxygen
 #   tools/setup.sh fuzz     what `make fuzz` needs: clang with libFuzzer
@@ -22,12 +23,13 @@ case "${1:-build}" in
   build) ;;
   run) packages+=("${run_packages[@]}") ;;
   test) packages+=("${test_packages[@]}"); requirements+=(hub_test) ;;
+  python) packages+=(python3-dev) ;;
   check) packages+=("${test_packages[@]}" chromium doxygen); requirements+=(hub_test check) ;;
   reference) packages=(doxygen); requirements=() ;;
   fuzz) packages+=(clang-14 libclang-rt-14-dev) ;;
   fresh) packages=(debootstrap); requirements=() ;;
   bench) packages+=(libbenchmark-dev valgrind); requirements+=(bench) ;;
-  *) echo "usage: tools/setup.sh [build|run|test|check|reference|fuzz|fresh|bench]" >&2; exit 2 ;;
+  *) echo "usage: tools/setup.sh [build|run|test|python|check|reference|fuzz|fresh|bench]" >&2; exit 2 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }

@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <numeric>
 #include <span>
 #include <utility>
 
+#include "attention_plasticity/base/finite.h"
 #include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/random/numpy_generator.h"
@@ -80,6 +82,23 @@ void KeptRows::subsample(const AnalysisOptions& options, std::uint64_t first_own
   HeadRows picked = pick(view_, kept);
   owned_ = std::move(picked);
   view_ = owned_;
+}
+
+KeptRows checked_rows(const RowsView& rows, std::string_view what) {
+  check_columns(rows, what);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto require = [&](bool holds, const char* problem) {
+      if (!holds) throw Error(ErrorKind::input, fmt::format("row {} of the {}: {}", i, what, problem));
+    };
+    require(rows.position[i] >= 0 && std::isfinite(rows.position[i]), "the position is negative or not finite");
+    require(rows.bucket[i] >= 0, "the bucket is negative");
+    require(rows.example.empty() || rows.example[i] < first_own_query_example, "the example is 2^63 or more");
+    require(all_finite(rows.row(i)), "the vector has a NaN or an infinity in it");
+  }
+  if (rows.window && !(*rows.window >= 0)) {
+    throw Error(ErrorKind::input, fmt::format("the sliding window of the {} is negative or not a number", what));
+  }
+  return KeptRows(rows);
 }
 
 }  // namespace attention_plasticity

@@ -43,4 +43,8 @@ class KeptRows {
   RowsView view_;
 };
 
+/// Borrows rows of which nothing is known yet. Throws Error(input), with the first row at fault, when columns differ in
+/// length or a value is out of its range or not finite.
+KeptRows checked_rows(const RowsView& rows, std::string_view what);
+
 }  // namespace attention_plasticity

@@ -13,8 +13,8 @@
 #include "attention_plasticity/figure/captions.h"
 #include "attention_plasticity/figure/cell_map.h"
 #include "attention_plasticity/figure/comparison_figures.h"
+#include "attention_plasticity/figure/drawn_table.h"
 #include "attention_plasticity/figure/image_file.h"
-#include "attention_plasticity/results/result_files.h"
 
 namespace attention_plasticity {
 namespace {
@@ -37,24 +37,6 @@ std::string title_of(const FigureOptions& options, const Run& run, std::string_v
   if (options.title) return *options.title;
   const std::optional<std::string> model = options.model_name || !run ? options.model_name : run->model;
   return model ? fmt::format("{} — {}", what, *model) : std::string(what);
-}
-
-BucketGeometry geometry_of(const FigureOptions& options, const Run& run) {
-  BucketGeometry geometry;
-  if (run && run->sampling) {
-    geometry.type = run->sampling->logarithmic ? BucketType::log : BucketType::uniform;
-    geometry.in_tokens = run->sampling->bucket_size.has_value() || run->sampling->logarithmic;
-    geometry.size = run->sampling->bucket_size.value_or(1);
-  }
-  if (options.bucket_type) {
-    geometry.type = *options.bucket_type;
-    geometry.in_tokens = geometry.in_tokens || geometry.type == BucketType::log;
-  }
-  if (options.bucket_min_size) {
-    geometry.size = *options.bucket_min_size;
-    geometry.in_tokens = true;
-  }
-  return geometry;
 }
 
 double min_count_of(const FigureOptions& options) { return static_cast<double>(options.min_count); }
@@ -139,26 +121,14 @@ void hatch_little_data(MapDrawing& map, const Matrix& counts, double min_count) 
   map.hatch_note = "little data";
 }
 
-// The table of a figure, the rows of the selected heads, and what is known about the run.
-struct Drawn {
-  CsvTable table;
-  Run run;
-  std::size_t all_heads = 0;  // before the selection
-};
-
-FigureScript curves_figure(const FigureOptions& options, const ResultFiles& files, const Drawn& drawn) {
-  FigureScript script{{}, files.notes()};
-  const BucketGeometry geometry = geometry_of(options, drawn.run);
-  const bool has_exact = has_exact_plasticity(drawn.table);
-  const bool is_exact = has_exact && !options.pooled;
-  if (!has_exact && !options.pooled) {
+FigureScript curves_figure(const FigureOptions& options, const DrawnTable& drawn) {
+  FigureScript script{{}, drawn.files.notes()};
+  const DrawnCurves data = drawn_curves(options, drawn);
+  const auto& [curves, geometry, is_exact, is_bound] = data;
+  if (!is_exact && !options.pooled) {
     script.notes.push_back(
         fmt::format("{} has no position-exact plasticity; the pooled one is drawn", drawn.table.file));
   }
-  const bool has_groups = files.find(TableId::groups).has_value();
-  const MeanError mean_error = is_exact && has_groups ? MeanError(files.read(TableId::groups)) : MeanError();
-  const PlasticityCurves curves = is_exact ? exact_curves(drawn.table, geometry, min_count_of(options), mean_error)
-                                           : pooled_curves(drawn.table, geometry, min_count_of(options));
   const CurveLook look{options.alpha,           options.line_width,
                        options.curve_colors,    ColorMap(options.cmap.value_or("viridis")),
                        options.trend_threshold, min_count_of(options)};
@@ -168,12 +138,12 @@ FigureScript curves_figure(const FigureOptions& options, const ResultFiles& file
                             is_exact ? "position-exact plasticity" : "pooled plasticity",
                             options.caption.value_or(curves_caption(
                                 curves, head_text(drawn.table, curves.num_heads, drawn.all_heads),
-                                is_exact ? "triples" : "pairs of keys", min_count_of(options), mean_error.is_bound()))};
+                                is_exact ? "triples" : "pairs of keys", min_count_of(options), is_bound))};
   script.text = curves_script(curves, geometry, look, labels, canvas_of(options, 7, 4.5));
   return script;
 }
 
-std::string cells_figure(const FigureOptions& options, const Drawn& drawn, const CellMap& map, FigureLabels labels,
+std::string cells_figure(const FigureOptions& options, const DrawnTable& drawn, const CellMap& map, FigureLabels labels,
                          std::string_view measure, std::string_view counted, const std::function<double(int)>& start) {
   const Canvas canvas = canvas_of(options, 6, 5.4);
   const auto label = [&](int bin) { return token_label(start(bin)); };
@@ -201,7 +171,7 @@ std::string cells_figure(const FigureOptions& options, const Drawn& drawn, const
   return map_script(drawing, ColorMap(options.cmap.value_or("magma")), labels, canvas);
 }
 
-std::string heatmap_figure(const FigureOptions& options, const Drawn& drawn) {
+std::string heatmap_figure(const FigureOptions& options, const DrawnTable& drawn) {
   const BucketGeometry geometry = geometry_of(options, drawn.run);
   const CellMap map = bucket_map(drawn.table, options.agg);
   check_reach(geometry, map.first_row + static_cast<int>(map.cells.rows()));
@@ -212,14 +182,14 @@ std::string heatmap_figure(const FigureOptions& options, const Drawn& drawn) {
                       "pooled plasticity", "pairs of keys", [&](int bucket) { return geometry.start(bucket); });
 }
 
-std::string distance_figure(const FigureOptions& options, const Drawn& drawn) {
+std::string distance_figure(const FigureOptions& options, const DrawnTable& drawn) {
   return cells_figure(options, drawn, distance_map(drawn.table, options.agg),
                       {title_of(options, drawn.run, "Position-exact plasticity by distance of the keys"),
                        "distance of the nearer key (tokens)", "distance of the farther key (tokens)"},
                       "position-exact plasticity", "triples", distance_bin_start);
 }
 
-std::string bars_figure(const FigureOptions& options, const Drawn& drawn) {
+std::string bars_figure(const FigureOptions& options, const DrawnTable& drawn) {
   const ComponentBars bars = component_bars(drawn.table, options.agg, options.limit);
   const std::string heads = head_text(drawn.table, bars.heads, drawn.all_heads);
   const std::string y_label = options.ylabel.value_or("share" + aggregate_text(options.agg, bars.heads));
@@ -245,16 +215,8 @@ std::string heads_title(const std::string& column) {
   return fmt::format("{} ({})", column, is_exact(schema, *known) ? "position-exact" : "pooled over positions");
 }
 
-// The first measure of a whole model that the table has. A table without any is drawn as if it had the first one, which
-// gives the message about the missing column.
-std::string main_column(const HeadMetrics& metrics) {
-  const auto measures = headline_measures();
-  const auto found = std::ranges::find_if(measures, [&](std::string_view name) { return metrics.has(name); });
-  return std::string(found == measures.end() ? measures.front() : *found);
-}
-
-FigureScript heads_figure(const FigureOptions& options, const ResultFiles& files, const Drawn& drawn) {
-  FigureScript script{{}, files.notes()};
+FigureScript heads_figure(const FigureOptions& options, const DrawnTable& drawn) {
+  FigureScript script{{}, drawn.files.notes()};
   const HeadMetrics metrics(drawn.table);
   const std::string column = options.column.value_or(main_column(metrics));
   if (!options.column && column != headline_measures().front()) {
@@ -287,25 +249,6 @@ FigureScript heads_figure(const FigureOptions& options, const ResultFiles& files
   return script;
 }
 
-// The table that a figure draws. Curves are drawn from the table by time; pooled ones also from a file that has the
-// cells of query and key buckets.
-TableId drawn_table(const FigureOptions& options) {
-  std::error_code unknown;
-  switch (options.kind) {
-    case FigureKind::plasticity:
-      if (!std::filesystem::is_regular_file(options.table, unknown)) return TableId::time;
-      return read_csv(options.table).find("k_bucket") ? TableId::buckets : TableId::time;
-    case FigureKind::heatmap:
-      return TableId::buckets;
-    case FigureKind::components:
-      return TableId::components;
-    case FigureKind::distance:
-      return TableId::distance;
-    default:
-      return TableId::metrics;
-  }
-}
-
 }  // namespace
 
 Canvas head_map_canvas(const FigureOptions& options, const HeadMap& map) {
@@ -330,30 +273,18 @@ FigureScript figure_script(const FigureOptions& options) {
                 fmt::format("`vmin` should be below `vmax`: {} is not below {}", *options.vmin, *options.vmax));
   }
   if (options.kind >= FigureKind::changes) return comparison_figure(options);
-  TableId id = drawn_table(options);
-  std::vector<TableId> wanted{id};
-  if (id == TableId::time) wanted.insert(wanted.end(), {TableId::buckets, TableId::groups});
-  const ResultFiles files(options.table, id, wanted);
-  // The Python toolkit writes no table by time. One that is there but not of this run is refused below.
-  const bool has_times = files.find(id) || std::filesystem::exists(files.folder() / result_table(id).file);
-  if (options.kind == FigureKind::plasticity && !has_times) id = TableId::buckets;
-  CsvTable table = files.read(id);
-  const std::size_t all_heads = num_heads(table);
-  const Run run = files.description();
-  const Drawn drawn{
-      selected_rows(std::move(table), options.selection, run ? run->num_layers : 0, run ? run->num_q_heads : 0), run,
-      all_heads};
+  const DrawnTable drawn = drawn_table(options);
   switch (options.kind) {
     case FigureKind::plasticity:
-      return curves_figure(options, files, drawn);
+      return curves_figure(options, drawn);
     case FigureKind::heatmap:
-      return {heatmap_figure(options, drawn), files.notes()};
+      return {heatmap_figure(options, drawn), drawn.files.notes()};
     case FigureKind::components:
-      return {bars_figure(options, drawn), files.notes()};
+      return {bars_figure(options, drawn), drawn.files.notes()};
     case FigureKind::distance:
-      return {distance_figure(options, drawn), files.notes()};
+      return {distance_figure(options, drawn), drawn.files.notes()};
     default:
-      return heads_figure(options, files, drawn);
+      return heads_figure(options, drawn);
   }
 }
 

@@ -74,8 +74,9 @@ void add_inputs(const HeadOutcome& outcome, std::map<std::tuple<int, Side, int>,
   if (outcome.keys) files[{outcome.head.layer, Side::key, outcome.head.k_head}] = &*outcome.keys;
 }
 
-// The outcomes of a run's heads, in order, as its result.
-RunResult gathered(std::vector<HeadOutcome> outcomes, const std::optional<Examples>& examples) {
+}  // namespace
+
+RunResult gathered(std::vector<HeadOutcome> outcomes, const std::optional<std::vector<std::uint64_t>>& examples) {
   RunResult run;
   const std::string digest = examples ? examples_digest(*examples) : "";
   std::map<std::tuple<int, Side, int>, const FileRead*> files;
@@ -103,6 +104,8 @@ RunResult gathered(std::vector<HeadOutcome> outcomes, const std::optional<Exampl
   }
   return run;
 }
+
+namespace {
 
 // An inferred rotation is the one that fits the vectors best.
 bool is_rotation_checked(const PreparedRun& prepared, const RunConfig& config) {

@@ -74,7 +74,11 @@ HeadOutcomes measure_heads(const PreparedRun& prepared, const RunConfig& config,
 RunResult concluded_run(HeadOutcomes outcomes, const PreparedRun& prepared, const RunConfig& config,
                         const RunMeans& means, const RunObserver& observer);
 
-/// Measures all heads of a prepared run: both of the above.
+/// The outcomes of a run's heads, in order, as its result. `examples` are those of all heads, if the values without
+/// their groups are known.
+RunResult gathered(std::vector<HeadOutcome> outcomes, const std::optional<std::vector<std::uint64_t>>& examples);
+
+/// Measures all heads of a prepared run: measure_heads() and concluded_run().
 RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, const RunMeans& means,
                        const RunObserver& observer);
 

@@ -57,7 +57,7 @@ Json input_json(const PreparedRun& prepared, const RunConfig& config, const RunR
     const auto found = read.find(file.file);
     heads.push_back(file_json(file, found == read.end() ? nullptr : found->second, prepared.hub.has_value()));
   }
-  Json json{{"kind", prepared.hub ? "hub" : "local"}};
+  Json json{{"kind", prepared.hub ? "hub" : config.dataset_local_root ? "local" : "arrays"}};
   if (prepared.hub) {
     json["repo"] = prepared.hub->repo;
   } else {

@@ -1,0 +1,261 @@
+"""From a dump, or arrays, to a result."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._errors import AccessError, ConfigError, InputError, Interrupted
+from ._option_values import FIELDS, as_texts, describe
+from ._progress import Progress, warn
+from ._result import Result
+from ._rows import Rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._option_types import HeadOptions, Options
+
+_NO_OUTPUTS = {"The outputs": "analyze() writes no files; use result.save(folder)"}
+_NO_DUMP = {
+    "The dump": "the queries and keys are arrays, so there is no dump",
+    **_NO_OUTPUTS,
+}
+_ARRAY_FIELDS = {"model_dir", "num_layers", "num_q_heads", "num_k_heads", "layers", "q_heads", "non_finite"}
+
+
+def options() -> list[dict[str, Any]]:
+    """Every option of `analyze`: name, type, help, default (as text; None: null), default_text (for people), group."""
+    return [dict(field) for field in FIELDS]
+
+
+def tables() -> list[dict[str, Any]]:
+    """The tables of a result: name, file, meaning, and columns with name, type, meaning, range."""
+    return _core.schema()
+
+
+def analyze(
+    source: str | os.PathLike[str] | Mapping[Any, Any] | None = None,
+    *,
+    progress: bool | None = None,
+    **options: Unpack[Options],
+) -> Result:
+    """Measures the heads of a dump.
+
+    source: a folder with a dump; the name of a dataset of the Hugging Face Hub, as org/name; a configuration, FILE.yaml;
+        or heads in memory: a mapping from (layer, q_head), or (layer, q_head, k_head), to queries and keys, each of them
+        `Rows` or a table with the columns of a dump. None: the options name the dump.
+    progress: True or False; None: a bar in a terminal and in a notebook.
+
+    Heads that cannot be measured are in `result.failures`, with a warning. Ctrl-C raises `Interrupted`, whose `result`
+    holds the heads that were finished. Other threads of Python run meanwhile.
+
+    Raises ConfigError, InputError, AccessError, NetworkError.
+
+    """
+    with Progress(progress) as tell:
+        if isinstance(source, Mapping):
+            run, raised = _run_arrays(source, dict(options), tell)
+        else:
+            run, raised = _run_dump(source, dict(options), tell)
+    if raised is not None:
+        if isinstance(raised, KeyboardInterrupt):
+            raise Interrupted(Result._of_run(run) if len(run) else None) from raised
+        raise raised
+    return _checked(run)
+
+
+analyze.__doc__ = f"{analyze.__doc__}Options:\n\n{describe()}\n"
+
+
+def _checked(run: Any) -> Result:
+    failures = run.failures
+    if failures and not len(run):
+        layer, q_head, _, file, message = failures[0]
+        raise InputError(f"every head failed; the first, layer {layer} q_head {q_head}: {message}", file)
+    if failures:
+        some = "1 head" if len(failures) == 1 else f"{len(failures)} heads"
+        warn(f"{some} of {len(failures) + len(run)} failed; result.failures says why")
+    without, reason = run.without_plasticity()
+    if without:
+        which = "no head has any" if without == len(run) else f"{without} of {len(run)} heads have no"
+        warn(f"{which} plasticity: {reason}")
+    return Result._of_run(run)
+
+
+def _ca_file() -> str | None:
+    """Trusted certificates where the system has none at the place that libcurl knows: Python's, else certifi's."""
+    if os.path.exists("/etc/ssl/certs/ca-certificates.crt"):
+        return None
+    import ssl
+
+    found = ssl.get_default_verify_paths().cafile
+    if found:
+        return found
+    try:
+        import certifi
+    except ImportError:
+        return None
+    return str(certifi.where())
+
+
+def _run_dump(source: str | os.PathLike[str] | None, options: dict[str, Any], tell: Progress) -> tuple[Any, Any]:
+    from . import _runs
+
+    config_file = None
+    named: dict[str, Any] = {}
+    if source is not None:
+        text = os.fsdecode(source)
+        if os.path.isdir(text):
+            named["dataset_local_root"] = text
+        elif text.lower().endswith((".yaml", ".yml")):
+            config_file = text
+        elif re.fullmatch(r"[\w.-]+/[\w.-]+", text) and not os.path.lexists(text):
+            named["dataset_name"] = text
+        else:
+            raise InputError("there is no such folder, and it is neither FILE.yaml nor a dataset org/name", text)
+        for name in ("dataset_local_root", "dataset_name"):
+            if named and options.get(name) is not None:
+                raise ConfigError(f"`{name}`: the dump is given already, as {text}")
+    elif not any(options.get(name) is not None for name in ("dataset_local_root", "dataset_name")):
+        raise ConfigError("analyze() needs a dump: a folder, a dataset of the Hub, a configuration or arrays")
+    try:
+        return _runs.run_dump(config_file, as_texts({**named, **options}, without=_NO_OUTPUTS), _ca_file(), tell)
+    except AccessError as error:
+        if "dataset_name" not in named:
+            raise
+        raise AccessError(f"{error.message} (nor is there a folder of that name)", error.file) from error
+
+
+def _head_numbers(name: Any) -> tuple[int, int, int | None]:
+    try:
+        numbers = [int(number) for number in name]
+    except (TypeError, ValueError):
+        numbers = []
+    if len(numbers) not in (2, 3) or min(numbers) < 0:
+        raise ConfigError(f"{name!r} is no head; heads are (layer, q_head) or (layer, q_head, k_head), from 0")
+    return numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else None
+
+
+class _KeyHeads:
+    """Which key head a query head reads, where its name does not say so."""
+
+    def __init__(self, num_q_heads: int | None, num_k_heads: int | None) -> None:
+        self._group = None
+        if num_k_heads is not None and num_q_heads is not None and num_q_heads % num_k_heads == 0:
+            self._group = num_q_heads // num_k_heads
+        self._keys: dict[tuple[int, int], int] = {}
+        self._heads: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def find(self, layer: int, q_head: int, k_head: int | None, keys: Any) -> int:
+        if k_head is None:
+            k_head = q_head if self._group is None else q_head // self._group
+            other = self._heads.setdefault((layer, id(keys)), (q_head, k_head))
+            if other[1] != k_head:
+                raise ConfigError(
+                    f"heads {other[0]} and {q_head} of layer {layer} have the same keys; pass `num_q_heads` and "
+                    "`num_k_heads`, or name heads (layer, q_head, k_head), since the numbers seed the draws"
+                )
+        if self._keys.setdefault((layer, k_head), id(keys)) != id(keys):
+            raise ConfigError(
+                f"key head {k_head} of layer {layer} is given twice, as different objects; pass the same object to all "
+                "query heads that read it"
+            )
+        return k_head
+
+
+def _run_arrays(heads: Mapping[Any, Any], options: dict[str, Any], tell: Progress) -> tuple[Any, Any]:
+    from . import _runs
+
+    if not heads:
+        raise InputError("there are no heads")
+    for name in options:
+        if name not in _ARRAY_FIELDS:
+            as_texts({name: options[name]}, without=_NO_DUMP)
+    key_heads = _KeyHeads(options.get("num_q_heads"), options.get("num_k_heads"))
+    layers, q_heads = _selection(options.pop("layers", None)), _selection(options.pop("q_heads", None))
+    prepared: dict[tuple[int, bool], Any] = {}
+
+    def arrays(rows: Any, what: str, *, with_window: bool) -> Any:
+        if (id(rows), with_window) not in prepared:
+            prepared[id(rows), with_window] = Rows.of(rows)._head_arrays(what, with_window=with_window)
+        return prepared[id(rows), with_window]
+
+    given = []
+    for name, (queries, keys) in heads.items():
+        layer, q_head, k_head = _head_numbers(name)
+        if (layers is not None and layer not in layers) or (q_heads is not None and q_head not in q_heads):
+            continue
+        place = f"layer {layer} q_head {q_head}: "
+        given.append(
+            (
+                layer,
+                q_head,
+                key_heads.find(layer, q_head, k_head, keys),
+                arrays(queries, place + "queries", with_window=True),
+                arrays(keys, place + "keys", with_window=False),
+            )
+        )
+    if not given:
+        raise InputError("none of the selected heads is among the arrays")
+    return _runs.run_arrays(given, as_texts(options, without=_NO_OUTPUTS), tell)
+
+
+def _selection(value: Any) -> set[int] | None:
+    if value is None or value == "all":
+        return None
+    if isinstance(value, int):
+        return {value}
+    if not isinstance(value, str):
+        return {int(number) for number in value}
+    chosen: set[int] = set()
+    for part in value.split(","):
+        first, _, last = part.partition("-")
+        try:
+            chosen.update(range(int(first), int(last or first) + 1))
+        except ValueError:
+            raise ConfigError(f"{value!r} should list indices and ranges, such as 0-3,7") from None
+    return chosen
+
+
+_HEAD_GROUPS = ("The analysis", "The rotation")
+_ONE_HEAD = {
+    group: "one head has no such option"
+    for group in {field["group"] for field in FIELDS}
+    if group not in _HEAD_GROUPS
+}
+
+
+def analyze_head(
+    queries: Any,
+    keys: Any,
+    *,
+    layer: int = 0,
+    q_head: int = 0,
+    k_head: int | None = None,
+    **options: Unpack[HeadOptions],
+) -> _core.HeadResult:
+    """Measures one head from arrays. The numbers of the head seed its random draws.
+
+    queries, keys: `Rows`, or tables with the columns of a dump.
+
+    Needs no Arrow library. Other threads of Python run meanwhile.
+
+    Raises ConfigError, InputError.
+
+    """
+    texts = as_texts(options, without=_ONE_HEAD)
+    return _core.analyze_head(
+        layer,
+        q_head,
+        q_head if k_head is None else k_head,
+        Rows.of(queries)._head_arrays("queries", with_window=True),
+        Rows.of(keys)._head_arrays("keys", with_window=False),
+        texts,
+    )
+
+
+analyze_head.__doc__ = f"{analyze_head.__doc__}Options:\n\n{describe(_HEAD_GROUPS)}\n"

@@ -1,0 +1,24 @@
+"""The program, which comes with the package."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from ._arrow import check_pyarrow
+
+
+def program() -> Path:
+    """The path of the program `attention-plasticity`."""
+    return Path(__file__).parent / "bin" / "attention-plasticity"
+
+
+def main() -> NoReturn:
+    """Becomes the program: signals, exit code and output are its own."""
+    try:
+        check_pyarrow()
+    except ImportError as error:
+        sys.exit(f"attention-plasticity: {error}")
+    os.execv(program(), ["attention-plasticity", *sys.argv[1:]])

@@ -1,0 +1,345 @@
+"""What an analysis measured, and the files of a run."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
+
+import numpy as np
+
+from . import _core
+from ._errors import ConfigError, InputError
+from ._labels import as_labels_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars
+    import pyarrow
+
+    from ._plot import Plots
+
+TABLES: dict[str, str] = {table["name"]: table["file"] for table in _core.schema()}
+HEADLINES = ("ap_exact", "ap_overall")
+
+Columns = dict[str, "np.ndarray[Any, Any]"]
+
+
+class _Folder:
+    """The files of a run on disk."""
+
+    def __init__(self, results: Path) -> None:
+        from . import _runs
+
+        self.results = results
+        self.found: dict[str, Any] = _runs.result_files(results)
+        self.run_json: dict[str, Any] = json.loads(self.found["run_text"]) if self.found["run_text"] else {}
+
+    def columns(self, name: str) -> Columns | None:
+        from . import _runs
+
+        if name not in self.found["tables"]:
+            return None
+        partial = self.results if self.results.name.endswith(".csv") else Path(self.found["folder"])
+        columns = _runs.read_columns(partial, name)
+        if self.run_json.get("config", {}).get("compat") != "python":
+            return columns
+        # The names of the Python toolkit, as the run wrote them.
+        with open(self.found["tables"][name]) as file:
+            return dict(zip(file.readline().rstrip().split(","), columns.values()))
+
+    def files(self) -> list[Path]:
+        tables = [Path(path) for path in self.found["tables"].values()]
+        return tables + ([Path(self.found["run"])] if self.found["run"] else [])
+
+
+def _temporary_folder(owner: object) -> Path:
+    """A folder that lives as long as its owner."""
+    folder = tempfile.mkdtemp(prefix="attention-plasticity-")
+    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+class Result:
+    """What was measured of the heads of a model.
+
+    `heads` is the table of all heads; `table(name)` gives any table; `result[layer, head]` the figures of one head.
+    Results are equal when all their tables are, to the last bit.
+    """
+
+    def __init__(self) -> None:
+        raise TypeError("results come from analyze() and load()")
+
+    @classmethod
+    def _make(cls, run: Any, folder: _Folder | None) -> Result:
+        self = object.__new__(cls)
+        self._run = run
+        self._folder = folder
+        self._cache = {}
+        self._heads = None
+        return self
+
+    _run: Any
+    _folder: _Folder | None
+    _cache: dict[str, Columns | None]
+    _heads: pd.DataFrame | None
+
+    @classmethod
+    def _of_run(cls, run: Any) -> Result:
+        return cls._make(run, None)
+
+    # What it holds
+
+    @property
+    def model_name(self) -> str:
+        """The model's name, from the dump or its address."""
+        if self._run is not None:
+            return str(self._run.model_name)
+        return str(self._files().run_json.get("model", {}).get("name") or "unknown model")
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the analysis was stopped before all heads were measured."""
+        if self._run is not None:
+            return bool(self._run.interrupted)
+        return ".partial." in self._files().results.name
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """The heads that could not be measured, and why."""
+        import pandas as pd
+
+        names = ["layer", "q_head", "k_head", "file", "message"]
+        if self._run is not None:
+            return pd.DataFrame(self._run.failures, columns=names)
+        failed = self._files().run_json.get("heads", {}).get("failed", [])
+        rows = [(head["layer"], head["q_head"], None, head["file"], head["error"]) for head in failed]
+        return pd.DataFrame(rows, columns=names)
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables that were measured."""
+        return [name for name in TABLES if self._columns(name)]
+
+    @property
+    def run_json(self) -> dict[str, Any]:
+        """What the run was: program, input, model, configuration, means. docs/formats.md describes it."""
+        return self._files().run_json
+
+    @property
+    def heads(self) -> pd.DataFrame:
+        """The measures of every head (the table metrics), by layer and q_head."""
+        if self._heads is None:
+            self._heads = self.table("metrics").set_index(["layer", "q_head"])
+        return self._heads
+
+    @overload
+    def table(self, name: str, format: Literal["pandas"] = "pandas") -> pd.DataFrame: ...
+    @overload
+    def table(self, name: str, format: Literal["arrow"]) -> pyarrow.Table: ...
+    @overload
+    def table(self, name: str, format: Literal["polars"]) -> polars.DataFrame: ...
+    def table(self, name: str, format: str = "pandas") -> Any:
+        """A table by its short name; `ap.tables()` describes them all. A value that does not exist is NaN."""
+        columns = self._columns(name)
+        if columns is None or not columns:
+            raise InputError(f"this result has no table {name}; it has {', '.join(self.tables)}")
+        if format == "pandas":
+            import pandas as pd
+
+            return pd.DataFrame(columns)
+        if format in ("arrow", "polars"):
+            import pyarrow as pa
+
+            table = pa.table({column: pa.array(values) for column, values in columns.items()})
+            if format == "arrow":
+                return table
+            import polars
+
+            return polars.from_arrow(table)
+        raise ConfigError(f"{format}: the formats are pandas, arrow and polars")
+
+    def model_mean(self, column: str) -> tuple[float, float]:
+        """The mean of a column over the heads that have a value, and its standard error (NaN: it is not known)."""
+        if self._run is not None:
+            _, mean, error = self._run.model_mean(column)
+            return mean, error
+        summary = self._files().run_json.get("summary", {}).get(column)
+        if summary is not None:
+            return _number(summary["mean"]), _number(summary["se"])
+        return float(self.heads[column].mean()), math.nan
+
+    def __len__(self) -> int:
+        columns = self._columns("metrics")
+        return len(next(iter(columns.values()))) if columns else 0
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return iter([(int(layer), int(head)) for layer, head in self.heads.index])
+
+    def __contains__(self, head: object) -> bool:
+        return head in self.heads.index
+
+    def __getitem__(self, head: tuple[int, int]) -> pd.Series[Any]:
+        """The measures of one head: result[layer, q_head]."""
+        try:
+            layer, q_head = head
+            return cast("pd.Series[Any]", self.heads.loc[(layer, q_head)])
+        except (KeyError, TypeError, ValueError):
+            raise KeyError(f"{head!r}: there is no such head; heads are (layer, q_head)") from None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Result):
+            return NotImplemented
+        return all(_same(self._columns(name), other._columns(name)) for name in TABLES)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # Files
+
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> list[Path]:
+        """Writes the tables and run.json into a folder, as the program does, and returns their paths.
+
+        Raises ConfigError when the folder holds the results of another dump or model, unless `overwrite` is True.
+        """
+        target = Path(os.fsdecode(folder))
+        if self._run is not None:
+            return [Path(path) for path in self._run.save(target, overwrite)]
+        return _copied(self._files(), target, overwrite)
+
+    def report(
+        self,
+        output: str | os.PathLike[str],
+        *,
+        labels: str | os.PathLike[str] | pd.DataFrame | None = None,
+        min_count: int | None = None,
+    ) -> Path:
+        """Writes one HTML page that shows everything; it opens from disk. `labels` are known roles of heads."""
+        from . import _runs
+
+        page = Path(os.fsdecode(output))
+        with as_labels_file(labels) as file:
+            _runs.write_report(self._path(), page, file, _runs.min_count if min_count is None else min_count)
+        return page
+
+    @property
+    def plot(self) -> Plots:
+        """Figures: result.plot.heads(), .curve(), .distance(), .heatmap(), .components(). Needs matplotlib."""
+        from ._plot import Plots
+
+        return Plots(self)
+
+    def _columns(self, name: str) -> Columns | None:
+        if name not in self._cache:
+            columns = self._run.table(name) if self._run is not None else self._files().columns(name)
+            self._cache[name] = columns or None
+        return self._cache[name]
+
+    def _files(self) -> _Folder:
+        """The files of the run; those of a run in memory are written into a folder of their own when first needed."""
+        if self._folder is None:
+            folder = _temporary_folder(self)
+            files = [Path(path) for path in self._run.save(folder, True)]
+            self._folder = _Folder(files[0] if self._run.interrupted else folder)
+        return self._folder
+
+    def _path(self) -> Path:
+        return self._files().results
+
+    def __getstate__(self) -> dict[str, Any]:
+        folder = self._files()
+        return {
+            "files": {path.name: path.read_bytes() for path in folder.files()},
+            "given": folder.results.name if folder.results.suffix == ".csv" else "",
+        }
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.__getstate__(),)
+
+    # How it looks
+
+    def __repr__(self) -> str:
+        lines = [self._headline()]
+        columns = [name for name in HEADLINES if name in self.heads.columns]
+        for name in columns:
+            mean, error = self.model_mean(name)
+            lines.append(f"  {name}: mean {mean:.4f}" + (f" ± {error:.4f}" if error == error else ""))
+        if columns:
+            ranked = self.heads[columns[0]].dropna().sort_values(ascending=False, kind="stable")
+            for word, some in (("most", ranked.head(5)), ("least", ranked.tail(5)[::-1])):
+                named = zip(cast("Iterable[tuple[int, int]]", some.index), some)
+                heads = ", ".join(f"{layer}-{head} {value:.3f}" for (layer, head), value in named)
+                lines.append(f"  {word} plastic (layer-head {columns[0]}): {heads}")
+        lines.append(f"  tables: {', '.join(self.tables)}")
+        return "\n".join(lines)
+
+    def _headline(self) -> str:
+        failed = len(self.failures)
+        text = f"{self.model_name}: {len(self)} heads" + (f", {failed} failed" if failed else "")
+        return f"<Result {text}{', interrupted' if self.interrupted else ''}>"
+
+    def _repr_html_(self) -> str:
+        from ._html import head_map_svg
+
+        described = self.heads[[name for name in HEADLINES if name in self.heads.columns]].describe()
+        return f"<b>{html.escape(self._headline()[1:-1])}</b>{described.T.to_html()}{head_map_svg(self)}"
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _same(first: Columns | None, second: Columns | None) -> bool:
+    if not first or not second:
+        return not first and not second
+    return list(first) == list(second) and all(
+        np.array_equal(values, second[name], equal_nan=values.dtype.kind == "f") for name, values in first.items()
+    )
+
+
+def _restored(state: dict[str, Any]) -> Result:
+    result = Result._make(None, None)
+    folder = _temporary_folder(result)
+    for name, content in state["files"].items():
+        (folder / name).write_bytes(content)
+    result._folder = _Folder(folder / state["given"] if state["given"] else folder)
+    return result
+
+
+def _copied(source: _Folder, target: Path, overwrite: bool) -> list[Path]:
+    """Copies the files of a run; run.json last, since readers judge the others by it."""
+    files = source.files()
+    target.mkdir(parents=True, exist_ok=True)
+    run_json = target / "run.json"
+    if run_json.exists() and not overwrite and run_json.read_text() != source.found["run_text"]:
+        raise ConfigError("there are other results in this folder; pass overwrite=True to replace them", str(target))
+    written = []
+    for file in files:
+        place = target / file.name
+        if place.exists() and place.samefile(file):
+            written.append(place)
+            continue
+        handle, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=target)
+        os.close(handle)
+        shutil.copyfile(file, temporary)
+        shutil.copymode(file, temporary)
+        os.replace(temporary, place)
+        written.append(place)
+    return written
+
+
+def load(results: str | os.PathLike[str]) -> Result:
+    """The result that `save` or the program wrote: a folder, or its head_metrics.csv.
+
+    A table that does not belong to the run is left out. Raises InputError when there are no results.
+    """
+    folder = _Folder(Path(os.fsdecode(results)))
+    if "metrics" not in folder.found["tables"]:
+        raise InputError(f"there is no {TABLES['metrics']} of a finished run", os.fsdecode(results))
+    return Result._make(None, folder)

@@ -1,0 +1,158 @@
+"""What is done with a result: cache plans, and validation by known roles of heads."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from ._labels import is_frame, labels_csv
+from ._progress import warn
+from ._result import Result, load
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _result(results: Result | str | os.PathLike[str]) -> Result:
+    return results if isinstance(results, Result) else load(results)
+
+
+class Plan:
+    """Which KV heads keep their whole cache, and which need only the first tokens and a window of the last."""
+
+    def __init__(self, plan: Any) -> None:
+        self._plan = plan
+
+    @property
+    def heads(self) -> pd.DataFrame:
+        """The kind (full, window or sliding), score and window of every KV head, by layer and kv_head."""
+        import pandas as pd
+
+        names = ["layer", "kv_head", "kind", "score", "window"]
+        return pd.DataFrame(self._plan.heads(), columns=names).set_index(["layer", "kv_head"])
+
+    @property
+    def model(self) -> str | None:
+        """The model's name."""
+        return None if self._plan.model is None else str(self._plan.model)
+
+    @property
+    def window(self) -> int:
+        """Last tokens that a windowed head keeps."""
+        return int(self._plan.window)
+
+    @property
+    def sinks(self) -> int:
+        """First tokens that it keeps."""
+        return int(self._plan.sinks)
+
+    def saved(self, tokens: int) -> float:
+        """The share of the cache that the plan saves at a context of this many tokens."""
+        return float(self._plan.saved(tokens))
+
+    def text(self, format: Literal["json", "tsv", "scores"] = "json") -> str:
+        """The plan as the text of a file."""
+        return str(self._plan.text(format))
+
+    def to_file(
+        self, file: str | os.PathLike[str], format: Literal["json", "tsv", "scores"] | None = None
+    ) -> Path:
+        """Writes the plan; without a format, tsv for a name that ends in .tsv and otherwise json."""
+        path = Path(os.fsdecode(file))
+        chosen = format or ("tsv" if path.suffix.lower() == ".tsv" else "json")
+        path.write_text(self.text(chosen))
+        return path
+
+    def __repr__(self) -> str:
+        kinds = self.heads["kind"].value_counts()
+        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        saved = ", ".join(f"{100 * self.saved(tokens):.1f}% at {tokens}" for tokens in (4096, 32768, 131072))
+        return f"<Plan {len(self.heads)} KV heads: {counts}; cache saved: {saved} tokens>"
+
+
+def plan(
+    results: Result | str | os.PathLike[str],
+    *,
+    keep: float | None = None,
+    threshold: float | None = None,
+    column: str | None = None,
+    group: Literal["max", "mean"] | None = None,
+    window: int | None = None,
+    sinks: int | None = None,
+    missing: Literal["error", "full"] | None = None,
+) -> Plan:
+    """Plans which KV heads keep their whole cache.
+
+    Give one of `keep`, the share of the KV heads that stay full, and `threshold`, the least score of those. `column`
+    scores the query heads, and `group` makes the score of a KV head from those of its query heads. Others keep the
+    first `sinks` and the last `window` tokens. `missing`: what to do about a KV head without a score. None: the default
+    of the program.
+    """
+    from . import _runs
+
+    given: dict[str, Any] = {"column": column, "group": group, "window": window, "sinks": sinks, "missing": missing}
+    options = {**_runs.plan_defaults(), **{name: value for name, value in given.items() if value is not None}}
+    return Plan(_runs.plan_cache(_result(results)._path(), keep=keep, threshold=threshold, **options))
+
+
+class Validation:
+    """How well measures agree with labels of heads: rank correlations, and areas under the ROC curve."""
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        import pandas as pd
+
+        self._text: str = found["text"]
+        self.json: dict[str, Any] = json.loads(found["json"])
+        # Not by pandas, whose reader rounds numbers differently from version to version.
+        self.table: pd.DataFrame = pd.DataFrame(list(csv.DictReader(io.StringIO(found["csv"]))))
+        for name in ("value", "low", "high"):
+            self.table[name] = [float(text or "nan") for text in self.table[name]]
+        self.table["heads"] = [int(text) for text in self.table["heads"]]
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return str(self.table.to_html(index=False))
+
+
+def validate(
+    results: Result | str | os.PathLike[str],
+    labels: str | os.PathLike[str] | pd.DataFrame,
+    *,
+    positive: str | None = None,
+    negative: str | None = None,
+    columns: Sequence[str] = (),
+    bootstrap: int | None = None,
+    confidence: float | None = None,
+    seed: int | None = None,
+) -> Validation:
+    """Compares measured heads with known labels.
+
+    labels: a file, or a data frame with layer and q_head.
+    positive, negative: heads that should rank above and below, such as induction>0.1; a comma means or.
+    columns: the measures; none: those that plasticity is judged by.
+    bootstrap: resamples behind an interval of this `confidence`; 0: no intervals.
+    """
+    from . import _runs
+
+    text = labels_csv(cast("pd.DataFrame", labels)) if is_frame(labels) else None
+    file = "labels" if text is not None else os.fsdecode(cast("str", labels))
+    given: dict[str, Any] = {"bootstrap": bootstrap, "confidence": confidence, "seed": seed}
+    found = _runs.validate(
+        _result(results)._path(),
+        text,
+        file,
+        positive,
+        negative,
+        list(columns),
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    for note in found["notes"]:
+        warn(note)
+    return Validation(found)

@@ -1,0 +1,243 @@
+// attention_plasticity._runs: whole runs, from dumps and arrays, and what is done with their files.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+
+#include "array_run.h"
+#include "attention_plasticity/analyze_dump.h"
+#include "attention_plasticity/base/usable_cores.h"
+#include "attention_plasticity/results/result_files.h"
+#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/results.h"
+#include "attention_plasticity/run/summary.h"
+#include "attention_plasticity/settings/yaml_settings.h"
+#include "figures.h"
+#include "head_arrays.h"
+#include "options.h"
+#include "studies.h"
+#include "table_arrays.h"
+#include "watched_call.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace attention_plasticity::python {
+namespace {
+
+rusage usage() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  return used;
+}
+
+double cpu_seconds() {
+  const rusage used = usage();
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+// What a run costs, from its making to the call of until_now().
+class Cost {
+ public:
+  explicit Cost(int workers) : workers_(workers) {}
+  RunResources until_now() const {
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start_;
+    return {workers_, wall.count(), cpu_seconds() - cpu_, static_cast<std::uint64_t>(usage().ru_maxrss) * 1024, {}};
+  }
+
+ private:
+  int workers_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double cpu_ = cpu_seconds();
+};
+
+// Something to tell the caller, as arguments of its function.
+using Event = std::function<void(const nb::callable&)>;
+
+// Hands all that a run tells to the calling thread, as calls of tell(kind, ...).
+RunObserver observer_of(WatchedCall<Event>& call) {
+  const auto text_event = [&call](const char* kind) {
+    return [&call, kind](const std::string& line) {
+      call.tell([kind, line](const nb::callable& tell) { tell(kind, line); });
+    };
+  };
+  RunObserver observer;
+  observer.head_ended = [&call](const HeadEvent& event) {
+    call.tell([head = event.head, ended = event.ended, total = event.total](const nb::callable& tell) {
+      tell("head", head.layer, head.q_head, ended, total);
+    });
+  };
+  observer.note = text_event("note");
+  observer.warning = text_event("warning");
+  observer.downloading = [&call](const DownloadProgress& now) {
+    call.tell([now](const nb::callable& tell) {
+      tell("download", now.files, now.all_files, now.bytes, now.all_bytes, now.bytes_before);
+    });
+  };
+  return observer;
+}
+
+std::optional<std::string> environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+DumpSource source_of(const RunConfig& config, const std::optional<std::string>& ca_file) {
+  if (config.dataset_local_root) return DumpFolder{*config.dataset_local_root, config.model_dir};
+  HubDataset dataset{config.dataset_name, config.dataset_revision, config.model_dir, hub_settings(environment_variable),
+                     config.download_max_workers};
+  dataset.verify_cache = config.verify_cache;
+  if (config.dataset_cache_dir) dataset.settings.cache = *config.dataset_cache_dir;
+  if (dataset.settings.ca_file.empty() && ca_file) dataset.settings.ca_file = *ca_file;
+  return dataset;
+}
+
+// A finished run, of a dump or of arrays.
+class Run {
+ public:
+  Run(AnalyzedDump dump, RunResources resources) : dump_(std::move(dump)), resources_(resources) {}
+  Run(ArrayRun arrays, RunResources resources) : arrays_(std::move(arrays)), resources_(resources) {}
+
+  std::string model_name() const { return dump_ ? dump_->model_name() : arrays_->prepared.model_name; }
+  std::size_t size() const { return dump_ ? dump_->heads().size() : arrays_->run.results.size(); }
+  bool interrupted() const { return dump_ ? dump_->interrupted() : arrays_->run.interrupted; }
+  std::vector<std::tuple<int, int, int, std::string, std::string>> failures() const {
+    std::vector<std::tuple<int, int, int, std::string, std::string>> list;
+    for (const HeadFailure& failure : dump_ ? dump_->failures() : arrays_->run.failures) {
+      list.emplace_back(failure.head.layer, failure.head.q_head, failure.head.k_head, failure.file, failure.message);
+    }
+    return list;
+  }
+  // How many heads have no plasticity, and why.
+  std::pair<std::size_t, std::string> without_plasticity() const {
+    const WithoutPlasticity without = heads_without_plasticity(dump_ ? dump_->heads() : arrays_->run.results);
+    return {without.heads, without.reason};
+  }
+  // Heads with a value, mean over them, and its error.
+  std::tuple<std::size_t, double, double> model_mean(const std::string& column) const {
+    if (dump_) {
+      const ModelMean model = dump_->model_mean(column);
+      return {model.heads, model.mean, model.error};
+    }
+    const std::vector<double> no_groups;
+    const RunResult& run = arrays_->run;
+    const ModelSummary model =
+        summarize_model(column, run.results, is_headline(column) ? run.model_without_group.of(column) : no_groups);
+    return {model.heads, model.mean, model.error};
+  }
+  nb::dict table(const std::string& name) const {
+    const TableId id = table_id(name);
+    Table values = [&] {
+      const nb::gil_scoped_release release;
+      if (dump_) return dump_->table(id);
+      const RunResult& run = arrays_->run;
+      return table_of(id, run.results, run_parts(run.results, arrays_->config), run.without_group);
+    }();
+    return columns_of(std::move(values));
+  }
+  std::vector<std::filesystem::path> save(const std::filesystem::path& folder, bool overwrite) const {
+    const nb::gil_scoped_release release;
+    if (dump_) return dump_->save(folder, {overwrite, resources_});
+    RunConfig config = resolve_config(settings_below(folder));
+    config.overwrite = overwrite;
+    const std::vector<FolderLock> locks = lock_outputs(arrays_->prepared, config);
+    check_outputs(arrays_->prepared, config);
+    const std::vector<std::string> files = write_results(arrays_->prepared, config, arrays_->run, resources_);
+    return {files.begin(), files.end()};
+  }
+
+ private:
+  // Those of the arrays' run, with outputs in a folder.
+  std::vector<Setting> settings_below(const std::filesystem::path& folder) const {
+    std::vector<Setting> settings = given_;
+    settings.push_back({"output_dir", folder.string(), ""});
+    return settings;
+  }
+
+ public:
+  std::vector<Setting> given_;  ///< of a run of arrays
+
+ private:
+  std::optional<AnalyzedDump> dump_;
+  std::optional<ArrayRun> arrays_;
+  RunResources resources_;
+};
+
+// The exception that ended a run early, or None.
+nb::object raised_object(const std::optional<nb::python_error>& raised) {
+  return raised ? nb::borrow(raised->value()) : nb::none();
+}
+
+nb::tuple run_dump(const std::optional<std::string>& config_file, const NamedTexts& options,
+                   const std::optional<std::string>& ca_file, const nb::callable& tell) {
+  std::vector<Setting> settings;
+  if (config_file) settings = read_yaml_settings(*config_file, config_fields());
+  for (Setting& setting : settings_of(options)) settings.push_back(std::move(setting));
+  const RunConfig config = resolve_config(settings);
+  const DumpSource source = source_of(config, ca_file);
+  const Cost cost(config.max_workers.value_or(usable_cores()));
+  WatchedCall<Event> call;
+  std::optional<AnalyzedDump> dump;
+  const auto raised =
+      call.run([&](const std::stop_token& stop) { dump = analyze_dump(source, config, observer_of(call), stop); },
+               [&](const Event& event) { event(tell); });
+  return nb::make_tuple(nb::cast(Run(std::move(*dump), cost.until_now())), raised_object(raised));
+}
+
+using HeadTuple = std::tuple<int, int, int, const HeadArrays*, const HeadArrays*>;
+
+nb::tuple run_arrays(const std::vector<HeadTuple>& heads, const NamedTexts& options, const nb::callable& tell) {
+  std::vector<ArrayHead> arrays;
+  arrays.reserve(heads.size());
+  for (const auto& [layer, q_head, k_head, queries, keys] : heads) {
+    arrays.push_back({{layer, q_head, k_head}, queries->view(), keys->view()});
+  }
+  const std::vector<Setting> settings = settings_of(options);
+  const RunConfig config = resolve_config(settings);
+  const Cost cost(config.max_workers.value_or(usable_cores()));
+  WatchedCall<Event> call;
+  std::optional<ArrayRun> run;
+  const auto raised =
+      call.run([&](const std::stop_token& stop) { run = analyze_arrays(arrays, config, observer_of(call), stop); },
+               [&](const Event& event) { event(tell); });
+  Run result(std::move(*run), cost.until_now());
+  result.given_ = settings;
+  return nb::make_tuple(nb::cast(std::move(result)), raised_object(raised));
+}
+
+}  // namespace
+}  // namespace attention_plasticity::python
+
+NB_MODULE(_runs, module) {
+  using namespace attention_plasticity;
+  using namespace attention_plasticity::python;
+  module.doc() = "Whole runs over dumps and arrays, and what is done with their files.";
+  nb::module_::import_("attention_plasticity._core");
+  nb::class_<Run>(module, "Run", "A finished run.")
+      .def_prop_ro("model_name", &Run::model_name)
+      .def_prop_ro("interrupted", &Run::interrupted)
+      .def_prop_ro("failures", &Run::failures, "Layer, q_head, k_head, file and message of each head that failed.")
+      .def("__len__", &Run::size)
+      .def("without_plasticity", &Run::without_plasticity, "How many heads have no plasticity, and why.")
+      .def("model_mean", &Run::model_mean, "column"_a, "Heads with a value, their mean, and its standard error.")
+      .def("table", &Run::table, "name"_a, "The columns of a table as arrays by name.")
+      .def("save", &Run::save, "folder"_a, "overwrite"_a, "Writes the tables and run.json; returns their paths.");
+  module.def("run_dump", &run_dump, "config_file"_a.none(), "options"_a, "ca_file"_a.none(), "tell"_a,
+             "Measures a dump. Returns the run, and the exception that ended it early or None.");
+  module.def("run_arrays", &run_arrays, "heads"_a, "options"_a, "tell"_a, "The same for heads in memory.");
+  bind_studies(module);
+  bind_figures(module);
+}

@@ -1,0 +1,32 @@
+"""Type checkers know the package."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def check(tmp_path: Path, *words: str) -> None:
+    done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mypy_is_content_with_a_users_file(tmp_path):
+    check(tmp_path, "mypy", "--strict", str(HERE / "typed_use.py"))
+
+
+def test_pyright_is_content_with_a_users_file(tmp_path):
+    (tmp_path / "typed_use.py").write_text((HERE / "typed_use.py").read_text())
+    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard", "include": ["typed_use.py"]}')
+    check(tmp_path, "basedpyright", "--pythonpath", sys.executable, "--level", "error")
+
+
+def test_wrong_options_are_found(tmp_path):
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text('import attention_plasticity as ap\nap.analyze("dump", num_tripels=3)\nap.analyze("dump", method="ful")\n')
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", str(wrong)], capture_output=True, text=True, check=False)
+    assert 'wrong.py:2: error: Unexpected keyword argument "num_tripels"' in done.stdout
+    assert "wrong.py:3: error" in done.stdout

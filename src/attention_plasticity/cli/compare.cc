@@ -81,12 +81,12 @@ void write_files(const std::filesystem::path& folder, const std::vector<NamedTex
     write_file_atomically(written.back(), draw_figure(options, gnuplot).image);
   }
   if (quiet) return;
-  fmt::print("\nWritten:\n");
-  for (const std::string& file : written) fmt::print("  {}\n", file);
+  print("\nWritten:\n");
+  for (const std::string& file : written) print(fmt::format("  {}\n", file));
 }
 
 void tell_caveats(const std::vector<std::string>& caveats) {
-  for (const std::string& caveat : caveats) tell("warning: " + with_flags(caveat) + "\n");
+  for (const std::string& caveat : caveats) tell_line("warning: " + caveat);
 }
 
 void compare_two(std::span<const ComparedRun> runs, const CompareFlags& flags) {
@@ -94,7 +94,7 @@ void compare_two(std::span<const ComparedRun> runs, const CompareFlags& flags) {
   const ComparedRun& b = runs[1];
   const Comparison comparison = compare(a, b, {flags.options.columns, flags.options.level});
   tell_caveats(comparison.caveats);
-  if (!flags.quiet) fmt::print("{}", comparison_table(comparison, a, b));
+  if (!flags.quiet) print(comparison_table(comparison, a, b));
   if (!flags.output) return;
   write_files(
       *flags.output,
@@ -106,7 +106,7 @@ void follow(std::span<const ComparedRun> runs, const std::vector<std::string>& f
   const SeriesAxis axis = flags.x ? parse_axis(*flags.x, folders) : axis_of_names(folders);
   const Series series = make_series(runs, axis, flags.options);
   tell_caveats(series.caveats);
-  if (!flags.quiet) fmt::print("{}", series_table(series, runs));
+  if (!flags.quiet) print(series_table(series, runs));
   if (!flags.output) return;
   write_files(*flags.output, {{"head_series.csv", series_csv(series)}, {"series.json", series_json(series, runs)}},
               {{"series.png", FigureKind::series}}, flags.quiet);
@@ -144,7 +144,7 @@ int run_compare(const Arguments& arguments) {
   std::vector<ComparedRun> runs;
   runs.reserve(folders.size());
   for (const std::string& folder : folders) runs.push_back(read_compared_run(folder, notes));
-  for (const std::string& note : notes) tell(with_flags(note) + "\n");
+  for (const std::string& note : notes) tell_line(note);
   if (flags.series) {
     follow(runs, folders, flags);
   } else {

@@ -42,7 +42,7 @@ const Subcommand& find_subcommand(const std::string& name) {
 bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
 int print_help(const Subcommand& subcommand) {
-  fmt::print("{}", help_text(subcommand.command(), help_width()));
+  print(help_text(subcommand.command(), help_width()));
   return 0;
 }
 
@@ -53,11 +53,11 @@ int dispatch(const std::vector<std::string>& words) {
   }
   if (words[0] == "help" && words.size() > 1 && !asks_for_help(words[1])) return print_help(find_subcommand(words[1]));
   if (asks_for_help(words[0]) || words[0] == "help") {
-    fmt::print("{}", overview_text(all_commands(), help_width()));
+    print(overview_text(all_commands(), help_width()));
     return 0;
   }
   if (words[0] == "--version" || words[0] == "-V") {
-    fmt::print("{}", version_line());
+    print(version_line());
     return 0;
   }
   const Subcommand& subcommand = find_subcommand(words[0]);
@@ -69,7 +69,7 @@ int dispatch(const std::vector<std::string>& words) {
 int report(const std::string& file, const std::string& message, int code) {
   const std::string line =
       fmt::format("attention-plasticity: {}{}{}", file, file.empty() ? "" : ": ", with_flags(message));
-  tell(in_red(line, Terminal::of_standard_error()) + "\n");
+  tell_failure(line, Terminal::of_standard_error());
   return code;
 }
 

@@ -55,9 +55,10 @@ int run_report(const Arguments& arguments) {
   const Report report = make_report(options);
   const std::filesystem::path output =
       flags.output.value_or((results_folder(options.results) / "report.html").string());
-  for (const std::string& note : report.notes) tell(with_flags(note) + "\n");
+  for (const std::string& note : report.notes) tell_line(note);
   write_file_atomically(output, report.page);
-  fmt::print("{}: {}, {}\n", output.string(), counted_text(report.heads, "head"), readable_size(report.page.size()));
+  print(fmt::format("{}: {}, {}\n", output.string(), counted_text(report.heads, "head"),
+                    readable_size(report.page.size())));
   return 0;
 }
 

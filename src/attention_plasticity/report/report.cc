@@ -163,9 +163,17 @@ Json schema_json() {
           {"tables", std::move(tables)}};
 }
 
+// In 32 bits where they fit; doubles hold larger ones, rounded above 2^53.
+PackedBlock packed_keys(const std::vector<std::int64_t>& keys, PackedBlocks& blocks) {
+  if (std::ranges::all_of(keys, [](std::int64_t key) { return key <= std::numeric_limits<int>::max(); })) {
+    return blocks.add_integers(std::vector<int>(keys.begin(), keys.end()));
+  }
+  return blocks.add_exact(std::vector<double>(keys.begin(), keys.end()));
+}
+
 Json table_json(const HeadCells& cells, PackedBlocks& blocks) {
   Json keys = Json::object();
-  for (const HeadCells::Keys& key : cells.keys) keys[key.name] = block_json(blocks.add_integers(key.values));
+  for (const HeadCells::Keys& key : cells.keys) keys[key.name] = block_json(packed_keys(key.values, blocks));
   Json columns = Json::object();
   for (const HeadCells::Column& column : cells.columns) {
     columns[column.name] = block_json(blocks.add_rounded(column.values));

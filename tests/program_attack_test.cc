@@ -108,10 +108,10 @@ TEST_F(ProgramAttack, NamesOfStrangersReachNoTerminalRaw) {
 }
 
 TEST_F(ProgramAttack, NamesOfFoldersReachNoTerminalRaw) {
-  const fs::path name = "\x1b]0;pwn\x07\x1b[31mX\xff";
-  const fs::path folder = copy(fs::path("all") / name);
+  const fs::path folder = copy(fs::path("all") / "\x1b]0;pwn\x07\x1b[31mX");
   const Outcome refused = shown({"inspect", (here_ / "all").string()}, 3);
-  EXPECT_NE(refused.err.find("\\x1b]0;pwn\\x07\\x1b[31mX\\xff"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("pass --model_dir \\x1b]0;pwn\\x07\\x1b[31mX\n"), std::string::npos) << refused.err;
+  shown({"inspect", copy(fs::path("bytes") / "\xff\xfe").string()});
   shown({"inspect", folder.string()});
   shown(analyze_words(folder, {"--rope", "none", "-o", (here_ / "out").string()}));
   shown(analyze_words(folder / "none", {}), 3);
@@ -182,8 +182,10 @@ TEST_F(ProgramAttack, PositionsFarFromZeroChangeOnlyTheLogarithm) {
   for (std::size_t column = 0; column < near.columns.size(); ++column) {
     const std::string& name = near.columns[column];
     if (name.starts_with("q_mae") || name == "q_R2_scalar") continue;  // of log2(position + 1)
+    // A mean position near 2^40 is rounded to 1e-4 tokens, of which errors, being small, see most.
     const double expected = near.number(0, column);
-    EXPECT_NEAR(far.number(0, column), expected, 1e-9 * std::abs(expected)) << name;
+    const double tolerance = name.ends_with("_se") ? 1e-5 : 1e-9;
+    EXPECT_NEAR(far.number(0, column), expected, tolerance * std::abs(expected)) << name;
   }
   EXPECT_LT(far.number(0, far.find("q_R2_scalar").value()), 0.9);
 }

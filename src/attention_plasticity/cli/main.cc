@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -73,6 +74,27 @@ int report(const std::string& file, const std::string& message, int code) {
   return code;
 }
 
+// Says so without a byte of memory, should even the words of a message not fit.
+int report_lack_of_memory() {
+  constexpr std::string_view line =
+      "attention-plasticity: there is not enough memory; pass fewer --max_workers, or a --memory_limit\n";
+  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return exit_code(ErrorKind::output);
+  return exit_code(ErrorKind::input);
+}
+
+// What the exception that is being handled means: a message and an exit code.
+int report_failure() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return report(error.file(), error.what(), exit_code(error.kind()));
+  } catch (const std::bad_alloc&) {
+    return report_lack_of_memory();
+  } catch (const std::exception& error) {
+    return std::ferror(stdout) == 0 ? report("", error.what(), exit_code(ErrorKind::input)) : 0;
+  }
+}
+
 }  // namespace
 }  // namespace attention_plasticity
 
@@ -82,13 +104,12 @@ int main(int argc, char** argv) {
   int code = 0;
   try {
     code = ap::dispatch({argv + 1, argv + argc});
-  } catch (const ap::Error& error) {
-    code = ap::report(error.file(), error.what(), ap::exit_code(error.kind()));
-  } catch (const std::bad_alloc&) {
-    code = ap::report("", "there is not enough memory; pass fewer --max_workers, or a --memory_limit",
-                      ap::exit_code(ap::ErrorKind::input));
-  } catch (const std::exception& error) {
-    if (std::ferror(stdout) == 0) code = ap::report("", error.what(), ap::exit_code(ap::ErrorKind::input));
+  } catch (...) {
+    try {
+      code = ap::report_failure();
+    } catch (const std::bad_alloc&) {
+      code = ap::report_lack_of_memory();
+    }
   }
   // A full disk or a closed pipe is noticed while printing, or when the rest is flushed.
   const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;

@@ -148,7 +148,9 @@ Json json_of(const YAML::Node& node, const Setting& setting, Allowance& allowanc
   if (depth > max_mapping_depth) refuse(setting, "is nested too deeply");  // an alias may even name its own parent
   if (node.IsNull()) return nullptr;
   if (node.IsScalar()) {
-    const Json value = is_quoted(node) ? Json(Json::value_t::discarded) : Json::parse(node.Scalar(), nullptr, false);
+    // Lists and objects of JSON are no words or numbers, and are not parsed: they might be nested without end.
+    const bool is_nested = node.Scalar().find_first_of("[{") != std::string::npos;
+    const Json value = is_quoted(node) || is_nested ? Json(Json::value_t::discarded) : Json::parse(node.Scalar(), nullptr, false);
     return value.is_primitive() && !value.is_discarded() ? value : Json(node.Scalar());
   }
   if (node.IsSequence()) {

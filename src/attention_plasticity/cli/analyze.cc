@@ -229,7 +229,7 @@ class Analysis {
     record.heads = std::move(outcomes.heads);
     record.manifest = manifest_text(prepared(), config());
     record.resources = resources();
-    const std::vector<std::string> files = write_shard(record, config());
+    const std::vector<std::string> files = written([&] { return write_shard(record, config()); });
     const auto failed = static_cast<std::size_t>(
         std::ranges::count_if(record.heads, [](const HeadOutcome& head) { return head.failure.has_value(); }));
     if (failed == 0) run_.forget_kept();
@@ -250,7 +250,8 @@ class Analysis {
     std::vector<std::string> label_notes;
     const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared(), label_notes);
     const RunResult result = measure(label_notes);
-    const std::vector<std::string> files = write_results(prepared(), config(), result, resources());
+    const std::vector<std::string> files =
+        written([&] { return write_results(prepared(), config(), result, resources()); });
     if (result.interrupted) return interrupted(result, files);
     if (result.results.empty()) {
       throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
@@ -258,6 +259,20 @@ class Analysis {
     if (result.failures.empty()) run_.forget_kept();
     if (verbosity_ != Verbosity::quiet) print_summary(prepared(), config(), result, files, labels);
     return exit_code_of(result);
+  }
+
+  // What `write` returns. Where it fails, the message says that the heads need not be measured again.
+  template <typename Write>
+  std::vector<std::string> written(const Write& write) const {
+    try {
+      return write();
+    } catch (const Error& error) {
+      std::error_code unknown;
+      const bool in_place = std::string_view(error.what()).find("results are in place") != std::string_view::npos;
+      if (in_place || !std::filesystem::exists(keep().folder, unknown)) throw;
+      throw Error(error.kind(), fmt::format("{}; the measured heads are kept: go on with --resume", error.what()),
+                  error.file());
+    }
   }
 
   int say_complete(const std::string& file) const {

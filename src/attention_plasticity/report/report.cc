@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "attention_plasticity/base/printable.h"
+#include "attention_plasticity/base/utf8.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/report/head_cells.h"
@@ -197,6 +199,16 @@ Json tables_json(const ResultFiles& files, const HeadMetrics& metrics, PackedBlo
   return json;
 }
 
+// Marks of direction and the like would change how a browser shows what stands around a name.
+void make_printable(Json& json) {
+  if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    if (is_utf8(text)) json = printable_lines(text);
+  } else if (json.is_structured()) {
+    for (Json& value : json) make_printable(value);
+  }
+}
+
 }  // namespace
 
 Report make_report(const ReportOptions& options) {
@@ -229,6 +241,7 @@ Report make_report(const ReportOptions& options) {
   }
   head["tables"] = tables_json(files, metrics, blocks, report.notes);
 
+  make_printable(head);
   // Names of columns may be any bytes; bytes that are not UTF-8 are shown as U+FFFD.
   const std::string json = head.dump(-1, ' ', true, Json::error_handler_t::replace);
   report.page = filled_page(page_template(), json, blocks.compressed_text());

@@ -13,7 +13,7 @@ struct LineFit {
   std::vector<double> r_squared;          ///< 1 - ss_res / max(ss_tot, 1e-12), at most 1; 0 if t has no spread
   std::vector<double> residual_variance;  ///< ss_res / (n - 1); 1 for a single row
   /// 0, or the mean of t where it is more than far_from_zero deviations of t away from 0: there, slope t would leave
-  /// few digits to the sum (ScalarPredictability.OfPositionsFarFromZero, QueryModel.FarFromZero).
+  /// few digits to the sum (ProgramAttack.PositionsFarFromZeroChangeOnlyTheLogarithm).
   double origin = 0;
 };
 

@@ -3,10 +3,11 @@
 //
 //   AP_INPUT_FOLDER  the folder, an absolute path without links
 //   AP_INPUT_LOG     a file that gets the name of each input call, a line each
-//   AP_INPUT_AT      the input call that fails, with EIO; reads return fewer bytes than asked for if AP_INPUT_SHORT is
-//   1 AP_MEMORY_LOG    a file that gets the number of allocations when the program ends AP_MEMORY_AT     the allocation
-//   that fails, counted from the start of main(): what libraries do before is exempt AP_MEMORY_LASTS  1: later
-//   allocations fail too
+//   AP_INPUT_AT      the input call that fails, with EIO
+//   AP_INPUT_SHORT   1: that call, if it reads, gives a byte less instead
+//   AP_MEMORY_LOG    a file that gets the number of allocations when the program ends
+//   AP_MEMORY_AT     the allocation that fails, counted from the start of main(): what libraries do before is exempt
+//   AP_MEMORY_COUNT  the number of allocations that fail from there on; 1 unless given
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -53,12 +55,12 @@ void note(const char* file, const char* text, size_t size) {
 std::atomic<bool> counts_memory = false;
 std::atomic<long> allocations = 0;
 long memory_at = 0;
-bool memory_lasts = false;
+long memory_count = 1;
 
 bool lacks_memory() {
   if (!counts_memory) return false;
   const long count = ++allocations;
-  if (memory_at == 0 || !(count == memory_at || (memory_lasts && count > memory_at))) return false;
+  if (memory_at == 0 || count < memory_at || count >= memory_at + memory_count) return false;
   errno = ENOMEM;
   return true;
 }
@@ -201,7 +203,7 @@ int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, v
   static Main program = nullptr;
   program = main;
   memory_at = number("AP_MEMORY_AT");
-  memory_lasts = number("AP_MEMORY_LASTS") == 1;
+  memory_count = std::max(1L, number("AP_MEMORY_COUNT"));
   is_short = number("AP_INPUT_SHORT") == 1;
   const auto counting = [](int count, char** words, char** environment) {
     counts_memory = true;

@@ -160,20 +160,21 @@ class MemoryFaults : public InputFaults, public ::testing::WithParamInterface<in
     return std::stol(read_bytes(log()));
   }
 
-  void fail_at_places(bool lasts, long count) {
+  /// At `count` places over the run, `length` allocations in a row.
+  void fail_at_places(long count, long length) {
     const long all = allocations();
     ASSERT_GT(all, places);
     for (long i = GetParam(); i < count && !HasFatalFailure(); i += parts) {
       const long at = 1 + i * all / count;
-      judge(start(1 - before_, {fmt::format("AP_MEMORY_AT={}", at), fmt::format("AP_MEMORY_LASTS={}", lasts ? 1 : 0)}),
+      judge(start(1 - before_, {fmt::format("AP_MEMORY_AT={}", at), fmt::format("AP_MEMORY_COUNT={}", length)}),
             fmt::format("allocation {} of {}", at, all));
     }
   }
 };
 
-TEST_P(MemoryFaults, OnceEndsInAnErrorOrCostsAHead) { fail_at_places(false, places); }
+TEST_P(MemoryFaults, OnceEndsInAnErrorOrCostsAHead) { fail_at_places(places, 1); }
 
-TEST_P(MemoryFaults, FromAPlaceOnEndsInAnError) { fail_at_places(true, places / 5); }
+TEST_P(MemoryFaults, ManyInARowEndInAnErrorOrCostHeads) { fail_at_places(places / 5, 20); }
 
 INSTANTIATE_TEST_SUITE_P(Part, MemoryFaults, ::testing::Range(0, 5));
 

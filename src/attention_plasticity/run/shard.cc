@@ -15,6 +15,7 @@
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/results/output_files.h"
+#include "attention_plasticity/run/cost_json.h"
 #include "attention_plasticity/run/outcome_bytes.h"
 #include "attention_plasticity/run/run_manifest.h"
 
@@ -62,13 +63,6 @@ std::vector<HeadOutcome> heads_of_bytes(std::string_view all) {
     all.remove_prefix(size);
   }
   return heads;
-}
-
-Json resources_json(const RunResources& resources) {
-  return {{"workers", resources.workers},
-          {"wall_s", resources.wall_s},
-          {"cpu_s", resources.cpu_s},
-          {"peak_rss_bytes", resources.peak_rss_bytes}};
 }
 
 // shard.json without the heads.
@@ -217,7 +211,7 @@ std::vector<std::string> write_shard(const ShardRecord& record, const RunConfig&
                   {"host", record.host},
                   {"heads", {{"done", record.heads.size() - failed}, {"failed", failed}}},
                   {"outcomes", {{"file", heads_file.filename().string()}, {"bytes", size}, {"sha256", digest}}},
-                  {"resources", resources_json(record.resources)},
+                  {"resources", cost_json(record.resources)},
                   {"manifest", Json::parse(record.manifest)}};
   output.stage(file, json_text(json, 1) + "\n");
   output.commit();

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 /// True for a broken link too: a head that was captured but cannot be read is an error, not a gap.
 bool has_data_file(const fs::path& folder) {
   std::error_code error;
-  return fs::symlink_status(folder / "data.parquet", error).type() != fs::file_type::not_found && !error;
+  return fs::symlink_status(folder / "data.parquet", error).type() != fs::file_type::not_found;
 }
 
 // Calls `visit` with each entry of a folder.

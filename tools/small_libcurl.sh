@@ -8,7 +8,8 @@ prefix=${1:?usage: tools/small_libcurl.sh PREFIX}
 version=0.4.91+curl-8.22.0
 sum=cd39579123e45bf762716bb893d43886ed1cabe6289455be29a4f1d4e37afb06
 
-if [ "$(cat "$prefix/stamp" 2>/dev/null || true)" = "$sum" ]; then exit 0; fi
+stamp=$(sha256sum <"$0")
+if [ "$(cat "$prefix/stamp" 2>/dev/null || true)" = "$stamp" ]; then exit 0; fi
 rm -rf "$prefix"
 mkdir -p "$prefix"
 prefix=$(cd "$prefix" && pwd)
@@ -28,15 +29,15 @@ mkdir -p "$source/docs/examples"
 touch "$source/docs/CMakeLists.txt" "$source/docs/examples/CMakeLists.txt"
 
 options=(
-  BUILD_SHARED_LIBS=OFF BUILD_CURL_EXE=OFF BUILD_TESTING=OFF BUILD_LIBCURL_DOCS=OFF BUILD_MISC_DOCS=OFF ENABLE_CURL_MANUAL=OFF
+  BUILD_SHARED_LIBS=ON BUILD_STATIC_LIBS=OFF BUILD_CURL_EXE=OFF BUILD_TESTING=OFF BUILD_LIBCURL_DOCS=OFF BUILD_MISC_DOCS=OFF ENABLE_CURL_MANUAL=OFF
   HTTP_ONLY=ON CURL_USE_OPENSSL=ON CURL_USE_LIBPSL=OFF CURL_USE_LIBSSH2=OFF USE_LIBIDN2=OFF USE_NGHTTP2=OFF
-  CURL_BROTLI=OFF CURL_ZSTD=OFF CURL_ZLIB=OFF CURL_DISABLE_NTLM=ON CURL_DISABLE_COOKIES=ON CURL_DISABLE_ALTSVC=ON
+  CURL_BROTLI=OFF CURL_ZSTD=OFF CURL_ZLIB=OFF CURL_DISABLE_COOKIES=ON CURL_DISABLE_ALTSVC=ON
   CURL_DISABLE_HSTS=ON ENABLE_UNIX_SOCKETS=OFF
   # Where Debian and its kin have them; the package says where others do.
   CURL_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt CURL_CA_PATH=/etc/ssl/certs
 )
 cmake -S "$source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=MinSizeRel -DCMAKE_INSTALL_PREFIX="$prefix" \
-  -DCMAKE_POSITION_INDEPENDENT_CODE=ON "-DCMAKE_C_FLAGS=-ffunction-sections -fdata-sections" "${options[@]/#/-D}"
+  "${options[@]/#/-D}"
 cmake --build "$work/build"
 cmake --install "$work/build"
-printf '%s\n' "$sum" >"$prefix/stamp"
+printf '%s\n' "$stamp" >"$prefix/stamp"

@@ -28,6 +28,8 @@ std::string script_text(const Report& report, const std::string& id) {
 
 Json head_of(const Report& report) { return Json::parse(script_text(report, "report-head")); }
 
+Json first_run(const Report& report) { return head_of(report)["runs"][0]; }
+
 // A block of doubles or whole numbers.
 std::vector<double> numbers_of(const Report& report, const Json& block) {
   const std::string bytes = unpacked_bytes(script_text(report, "report-blocks"));
@@ -43,11 +45,11 @@ std::vector<double> numbers_of(const Report& report, const Json& block) {
 const fs::path sample = fs::path(AP_SOURCE_DIR) / "results/smollm2-135m";
 
 TEST(Report, SampleResultsAreAllThere) {
-  const Report report = make_report({sample, fs::path(AP_SOURCE_DIR) / "examples/smollm2-135m/head_labels.csv"});
+  const Report report = make_report({{sample}, fs::path(AP_SOURCE_DIR) / "examples/smollm2-135m/head_labels.csv"});
   EXPECT_EQ(report.heads, 40U);
   ASSERT_EQ(report.notes.size(), 1U);
   EXPECT_TRUE(report.notes[0].ends_with("head_labels.csv: 270 heads labelled, 40 query heads in the run, 40 in both"));
-  const Json head = head_of(report);
+  const Json head = first_run(report);
   EXPECT_EQ(head["model"]["name"], "SmolLM2-135M-Instruct");
   EXPECT_EQ(head["model"]["num_layers"], 30);
   EXPECT_EQ(head["model"]["windows"], Json::object());
@@ -77,9 +79,9 @@ TEST(Report, SampleResultsAreAllThere) {
 }
 
 TEST(Report, ResultsOfThePythonToolkitNeedNoRunJson) {
-  const Report report = make_report({fs::path(AP_SOURCE_DIR) / "tests/golden/minidoc-qwen3/python-compat", {}});
+  const Report report = make_report({{fs::path(AP_SOURCE_DIR) / "tests/golden/minidoc-qwen3/python-compat"}, {}});
   EXPECT_EQ(report.heads, 60U);
-  const Json head = head_of(report);
+  const Json head = first_run(report);
   EXPECT_TRUE(head["run"].is_null());
   EXPECT_TRUE(head["model"]["name"].is_null());
   EXPECT_EQ(head["model"]["num_q_heads"], 6);
@@ -90,9 +92,9 @@ TEST(Report, ResultsOfThePythonToolkitNeedNoRunJson) {
 }
 
 TEST(Report, CarriesTheSchemaAndTheLeastCount) {
-  const Json head = head_of(make_report({sample, {}, 12}));
+  const Json head = head_of(make_report({{sample}, {}, 12}));
   EXPECT_EQ(head["min_count"], 12);
-  EXPECT_EQ(head_of(make_report({sample, {}}))["min_count"], 30);
+  EXPECT_EQ(head_of(make_report({{sample}, {}}))["min_count"], 30);
   const Json& times = head["schema"]["tables"]["time"];
   const auto column = [](const Json& columns, const char* name) {
     for (const Json& one : columns) {
@@ -122,10 +124,10 @@ TEST(Report, HostileTextsStayTexts) {
               {{"name", name}, {"num_layers", 1}, {"num_q_heads", 1}, {"num_k_heads", 1}, {"layers", Json::array()}}},
              {"heads", {{"done", 1}, {"failed", {{{"layer", 0}, {"q_head", 1}, {"error", name}}}}}}}
             .dump());
-  const Report report = make_report({folder.path(), folder / "labels.csv"});
+  const Report report = make_report({{folder.path()}, folder / "labels.csv"});
   EXPECT_EQ(report.page.find("alert(1)</script>"), std::string::npos);
   EXPECT_EQ(report.page.find("<img"), std::string::npos);
-  const Json head = head_of(report);
+  const Json head = first_run(report);
   EXPECT_EQ(head["model"]["name"], name);
   EXPECT_EQ(head["run"]["heads"]["failed"][0]["error"], name);
   EXPECT_EQ(head["metrics"][0]["name"], "<img src=x onerror=alert(2)>");
@@ -137,19 +139,21 @@ TEST(Report, LabelsOfKvHeadsHoldForTheirQueryHeads) {
   const TemporaryFolder folder;
   write(folder / "head_metrics.csv", "layer,q_head,k_head,x\n0,0,0,1\n0,1,0,1\n0,2,1,1\n");
   write(folder / "labels.csv", "layer,k_head,role\n0,0,0.5\n");
-  const Report report = make_report({folder.path(), folder / "labels.csv"});
-  const std::vector<double> roles = numbers_of(report, head_of(report)["labels"][0]["block"]);
+  const Report report = make_report({{folder.path()}, folder / "labels.csv"});
+  const std::vector<double> roles = numbers_of(report, first_run(report)["labels"][0]["block"]);
   ASSERT_EQ(roles.size(), 3U);
   EXPECT_EQ(roles[0], 0.5);
   EXPECT_EQ(roles[1], 0.5);
   EXPECT_TRUE(std::isnan(roles[2]));
   write(folder / "labels.csv", "layer,k_head,role\n7,0,0.5\n");
-  EXPECT_EQ(refusal([&] { make_report({folder.path(), folder / "labels.csv"}); }),
+  EXPECT_EQ(refusal([&] { make_report({{folder.path()}, folder / "labels.csv"}); }),
             "input: " + (folder / "labels.csv").string() + ": none of the heads that it labels (1) is in " +
                 (folder / "head_metrics.csv").string() + "; are both of the same model?");
 }
 
-TEST(Report, SameFilesGiveTheSamePage) { EXPECT_EQ(make_report({sample, {}}).page, make_report({sample, {}}).page); }
+TEST(Report, SameFilesGiveTheSamePage) {
+  EXPECT_EQ(make_report({{sample}, {}}).page, make_report({{sample}, {}}).page);
+}
 
 }  // namespace
 }  // namespace attention_plasticity

@@ -27,7 +27,9 @@ const letters = (text: string) => text.replace(/^./, (c) => c.toLowerCase());
 function schemaOf(schema: Schema, columns: readonly ColumnDifference[], names: [string, string]): Schema {
   const metrics: ColumnInfo[] = [];
   const nothing = { title: "", colors: null, error_of: "", in_facts: false, in_list: false };
-  for (const { name, has_errors } of columns) {
+  const isHeadline = ({ name }: ColumnDifference) => schema.headline.includes(name);
+  const mains = columns.filter(isHeadline).sort((a, b) => schema.headline.indexOf(a.name) - schema.headline.indexOf(b.name));
+  for (const { name, has_errors } of [...mains, ...columns.filter((column) => !isHeadline(column))]) {
     const known = schema.metrics.find((column) => column.name === name);
     const isMain = schema.headline.includes(name);
     const about = known?.meaning ? `: ${letters(known.meaning)}` : "";

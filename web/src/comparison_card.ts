@@ -25,9 +25,9 @@ function differenceCard(data: Dataset, comparison: Comparison, column: ColumnDif
     ? element(
         "ul",
         { class: "moved-counts" },
-        element("li", {}, element("strong", {}, shown(column.up)), " moved up"),
-        element("li", {}, element("strong", {}, shown(column.down)), " moved down"),
-        element("li", {}, element("strong", {}, shown(column.count - column.up - column.down)), " did not move"),
+        element("li", {}, element("strong", {}, shown(column.up)), " up"),
+        element("li", {}, element("strong", {}, shown(column.down)), " down"),
+        element("li", {}, element("strong", {}, shown(column.count - column.up - column.down)), " not moved"),
       )
     : element("p", { class: "remark" }, "Without errors it is not known which heads moved.");
   const same = column.rank_correlation === null ? "" : `Rank correlation of the two runs ${signed(column.rank_correlation, 2)}. `;
@@ -79,13 +79,13 @@ export function comparisonAbout(data: Dataset): HTMLElement | null {
     { class: "card run", id: "card-run" },
     element("h3", {}, "What is compared"),
     element("dl", {}, ...entries),
-    caveatList("Be careful", head.caveats),
+    caveatList("Be careful", head.caveats.map((caveat) => caveat.replace(/^./, (c) => c.toUpperCase()))),
   );
 }
 
 /** Lines of the program that the reader should know; null without any. */
 export function caveatList(title: string, lines: readonly string[]): HTMLElement | null {
   if (lines.length === 0) return null;
-  const items = lines.map((line) => element("li", {}, ...programText(`${line.replace(/^./, (c) => c.toUpperCase())}.`)));
+  const items = lines.map((line) => element("li", {}, ...programText(`${line}.`)));
   return element("div", { class: "caveats" }, element("h4", {}, title), element("ul", {}, ...items));
 }

@@ -148,8 +148,8 @@ function countCaption(page: Page, grid: Grid): string {
   return isLittle ? `${text} Hatched, little data: ${littleData(page.data, counts, of)}.` : text;
 }
 
-/** The beginning of a title in a comparison. */
-const differenceWord = (data: Dataset) => (data.comparison ? "Difference: " : "");
+/** The title of a chart, which in a comparison shows a difference. */
+const titleOf = (data: Dataset, title: string) => (data.comparison ? `Difference: ${title.toLowerCase()}` : title);
 
 const height = (_page: Page, width: number) => Math.round(Math.min(470, Math.max(350, width * 0.72)));
 
@@ -174,7 +174,7 @@ export function bucketChart(data: Dataset): Chart | null {
   };
   return {
     id: "buckets",
-    title: `${differenceWord(data)}Pooled, by position of query and keys`,
+    title: titleOf(data, "Pooled, by position of query and keys"),
     followsHead: true,
     option: (page) => gridOption(page, grid),
     table: (page) => gridTable(page, grid),
@@ -205,7 +205,7 @@ export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) 
   });
   return {
     id: "distance",
-    title: `${differenceWord(page.data)}Position-exact, by distance of the two keys`,
+    title: titleOf(page.data, "Position-exact, by distance of the two keys"),
     followsHead: true,
     controls: choices.length > 1 ? [column.element] : [],
     sync: (now) => column.show(now.view.distance),

@@ -118,7 +118,7 @@ function cellSeries(page: Page, known: number[], width: number): Option[] {
   const isUnmoved = (head: number) => hasMoved(data, view.map, head) === false;
   return [
     series("heads", known.filter((head) => passing.has(head) && !isUnmoved(head)), 1),
-    series("unmoved", known.filter((head) => passing.has(head) && isUnmoved(head)), 0.35),
+    series("unmoved", known.filter((head) => passing.has(head) && isUnmoved(head)), look.dark ? 0.45 : 0.35),
     series("faded", known.filter((head) => !passing.has(head)), 0.12),
   ];
 }

@@ -5,16 +5,22 @@ import { errorOf, mainColumn, valueOf } from "./columns.ts";
 import { comparedColumn } from "./comparison.ts";
 import { type Dataset, findHead, integers, unpack } from "./data.ts";
 import { element } from "./dom.ts";
-import { shown, signed, withError } from "./numbers.ts";
+import { shown, signed } from "./numbers.ts";
 import { headName, type Page } from "./page.ts";
 import type { Runs } from "./runs.ts";
 
-/** A difference with its error, and below it q. */
+/** A value, and below it what is known about it. The card is narrow. */
+function cellWith(value: string, more: string[], isMoved = false): HTMLElement {
+  const below = more.map((text) => element("span", { class: "q" }, text));
+  return element("td", { class: isMoved ? "moved" : null }, value, ...below);
+}
+
+const errorText = (error: number) => (Number.isFinite(error) ? [`± ${shown(error)}`] : []);
+
+/** A difference, and below it its error and q. */
 export function differenceCell(difference: number, error: number, q: number, level: number): HTMLElement {
-  const sure = Number.isFinite(error) ? ` ± ${shown(error)}` : "";
-  const cell = element("td", { class: q < level ? "moved" : null }, `${signed(difference)}${sure}`);
-  if (Number.isFinite(q)) cell.append(element("span", { class: "q" }, `q ${shownProbability(q)}`));
-  return cell;
+  const sure = Number.isFinite(q) ? [`q ${q < 0.0001 ? "" : "= "}${shownProbability(q)}`] : [];
+  return cellWith(signed(difference), [...errorText(error), ...sure], q < level);
 }
 
 export function shownProbability(p: number): string {
@@ -87,10 +93,8 @@ export function runsTable(page: Page): HTMLElement | null {
     const value = head < 0 ? NaN : valueOf(run, column, head);
     const { difference, error: se, q, level } = changeOf(runs, 0, i, column, data, view.head);
     const crossing = crossings?.[i] ?? 0;
-    const cell = element("td", {}, withError(value, head >= 0 && error ? valueOf(run, error, head) : NaN));
-    if (crossing !== 0) {
-      cell.append(element("span", { class: "q" }, `${crossing > 0 ? "rises above" : "falls below"} ${series?.threshold}`));
-    }
+    const crossed = crossing === 0 ? [] : [`${crossing > 0 ? "rises above" : "falls below"} ${series?.threshold}`];
+    const cell = cellWith(shown(value), [...errorText(head >= 0 && error ? valueOf(run, error, head) : NaN), ...crossed]);
     const isShown = page.show === String(i);
     return element(
       "tr",

@@ -66,7 +66,7 @@ export const dark: Look = {
   accentName: "orange",
   kept: ["#6cc4f5", "#f0e442", "#3fd0a5", "#e79ac6", "#b3a5ff", "#c9c96a"],
   runs: ["#6cc4f5", "#f0b442"],
-  diverging: ["#8ab8f0", "#5486c4", "#35527a", "#2b2e34", "#7a4032", "#c4674a", "#f59a7a"],
+  diverging: ["#8ab8f0", "#5486c4", "#3d5c88", "#3b3f47", "#86503f", "#c4674a", "#f59a7a"],
   points: viridis.slice(2),
 };
 

@@ -49,7 +49,10 @@ export function initialView(data: Dataset): View {
   const first = (wanted: string[]) =>
     wanted.find((name) => data.columns.has(name) && name !== main) ?? names[0] ?? main;
   const labels = names.filter((name) => data.columns.get(name)?.isLabel);
-  const usual = columnsWith(data, (column) => column.in_list);
+  // In a comparison, what belongs to a column stands together.
+  const usual = data.comparison
+    ? data.schema.metrics.filter(({ name, in_list }) => in_list && data.columns.has(name)).map(({ name }) => name)
+    : columnsWith(data, (column) => column.in_list);
   const isComparison = Boolean(data.comparison);
   return {
     head: -1,

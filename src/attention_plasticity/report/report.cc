@@ -238,6 +238,16 @@ PageOrder order_of(const ReportOptions& options) {
   return order;
 }
 
+// Several runs may give the same line.
+std::vector<std::string> each_once(std::vector<std::string> lines) {
+  std::vector<std::string> kept;
+  kept.reserve(lines.size());
+  for (std::string& line : lines) {
+    if (std::ranges::find(kept, line) == kept.end()) kept.push_back(std::move(line));
+  }
+  return kept;
+}
+
 void add_comparisons(Json& head, const std::vector<std::filesystem::path>& results, const PageOrder& order,
                      const ReportOptions& options, PackedBlocks& blocks, Report& report) {
   head["comparisons"] = Json::array();
@@ -249,11 +259,7 @@ void add_comparisons(Json& head, const std::vector<std::filesystem::path>& resul
   for (const RunPair& pair : pairs_of_page(runs.size())) {
     head["comparisons"].push_back(comparison_data(runs, pair, options.level, blocks, warnings));
   }
-  // Several pairs may have the same caveat.
-  for (std::string& warning : warnings) {
-    const bool is_new = std::ranges::find(report.warnings, warning) == report.warnings.end();
-    if (is_new) report.warnings.push_back(std::move(warning));
-  }
+  report.warnings = each_once(std::move(warnings));
   if (!order.axis) return;
   const SeriesOptions series{{}, options.level, options.threshold};
   head["series"] = series_data(std::move(runs), *order.axis, series, blocks);
@@ -286,6 +292,7 @@ Report make_report(const ReportOptions& options) {
     run["name"] = names[i];
     head["runs"].push_back(std::move(run));
   }
+  report.notes = each_once(std::move(report.notes));
   add_comparisons(head, results, order, options, blocks, report);
 
   // Names of columns may be any bytes; bytes that are not UTF-8 are shown as U+FFFD.

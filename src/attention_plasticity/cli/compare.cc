@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <span>
 
@@ -17,6 +18,7 @@
 #include "attention_plasticity/figure/figure.h"
 #include "attention_plasticity/report/report.h"
 #include "attention_plasticity/results/output_files.h"
+#include "attention_plasticity/results/result_files.h"
 
 namespace attention_plasticity {
 namespace {
@@ -59,6 +61,8 @@ struct NamedText {
 struct NamedFigure {
   std::string_view name;
   FigureKind kind;
+  std::filesystem::path table = {};                   // empty: what `compare` writes
+  std::optional<std::filesystem::path> against = {};  // the second run, for figures of runs
 };
 
 // The page of the compared runs. It has all common columns, whichever are compared in the tables.
@@ -94,7 +98,8 @@ void write_files(const std::vector<std::string>& folders, const CompareFlags& fl
     if (gnuplot.program.empty()) break;
     FigureOptions options;
     options.kind = figure.kind;
-    options.table = folder;
+    options.table = figure.table.empty() ? folder : figure.table;
+    options.against = figure.against;
     written.push_back((folder / figure.name).string());
     write_file_atomically(written.back(), draw_figure(options, gnuplot).image);
   }
@@ -105,6 +110,19 @@ void write_files(const std::vector<std::string>& folders, const CompareFlags& fl
 
 void tell_caveats(const std::vector<std::string>& caveats) {
   for (const std::string& caveat : caveats) tell("warning: " + with_flags(caveat) + "\n");
+}
+
+// The figures of tables by position and distance exist only where both runs wrote them. Curves need the same buckets.
+std::vector<NamedFigure> figures_of_two(const std::vector<std::string>& folders) {
+  std::vector<NamedFigure> figures{{"changes.png", FigureKind::changes}, {"change_map.png", FigureKind::change_map}};
+  const auto both_have = [&](TableId table) {
+    return std::ranges::all_of(folders, [&](const std::string& folder) {
+      return ResultFiles(folder, TableId::metrics, {TableId::metrics, table}).find(table).has_value();
+    });
+  };
+  if (both_have(TableId::time)) figures.push_back({"curves.png", FigureKind::plasticity, folders[0], folders[1]});
+  if (both_have(TableId::distance)) figures.push_back({"distances.png", FigureKind::distance, folders[0], folders[1]});
+  return figures;
 }
 
 void compare_two(std::span<const ComparedRun> runs, const std::vector<std::string>& folders,
@@ -118,7 +136,7 @@ void compare_two(std::span<const ComparedRun> runs, const std::vector<std::strin
   write_files(
       folders, flags,
       {{"head_differences.csv", differences_csv(comparison)}, {"comparison.json", comparison_json(comparison, a, b)}},
-      {{"changes.png", FigureKind::changes}, {"change_map.png", FigureKind::change_map}});
+      figures_of_two(folders));
 }
 
 void follow(std::span<const ComparedRun> runs, const std::vector<std::string>& folders, const CompareFlags& flags) {

@@ -100,8 +100,14 @@ void write_files(const std::vector<std::string>& folders, const CompareFlags& fl
     options.kind = figure.kind;
     options.table = figure.table.empty() ? folder : figure.table;
     options.against = figure.against;
-    written.push_back((folder / figure.name).string());
-    write_file_atomically(written.back(), draw_figure(options, gnuplot).image);
+    try {
+      write_file_atomically(folder / figure.name, draw_figure(options, gnuplot).image);
+      written.push_back((folder / figure.name).string());
+    } catch (const Error& error) {
+      // Runs may be compared whose tables do not fit, such as those of other buckets.
+      if (!figure.against || error.kind() != ErrorKind::input) throw;
+      tell(with_flags(fmt::format("{} is not drawn: {}: {}\n", figure.name, error.file(), error.what())));
+    }
   }
   if (flags.quiet) return;
   fmt::print("\nWritten:\n");
@@ -112,7 +118,7 @@ void tell_caveats(const std::vector<std::string>& caveats) {
   for (const std::string& caveat : caveats) tell("warning: " + with_flags(caveat) + "\n");
 }
 
-// The figures of tables by position and distance exist only where both runs wrote them. Curves need the same buckets.
+// The figures of the tables by position and by distance exist where both runs wrote these tables.
 std::vector<NamedFigure> figures_of_two(const std::vector<std::string>& folders) {
   std::vector<NamedFigure> figures{{"changes.png", FigureKind::changes}, {"change_map.png", FigureKind::change_map}};
   const auto both_have = [&](TableId table) {

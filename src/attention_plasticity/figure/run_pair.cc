@@ -231,8 +231,8 @@ FigureScript distances_of_two(const FigureOptions& options) {
     const bool is_difference = i == 2;
     // Both runs have the colours of plasticity, and the difference has zero in the middle of its own.
     const double largest = largest_of(drawing.cells);
-    drawing.high = is_difference ? (largest > 0 ? largest : 1) : 1;
-    drawing.low = is_difference ? -drawing.high : 0;
+    drawing.high = is_difference ? (largest > 0 ? largest : 1) : options.vmax.value_or(1);
+    drawing.low = is_difference ? -drawing.high : options.vmin.value_or(0);
     drawing.color_label = is_difference ? "difference" : "position-exact plasticity";
     // The legend stands once for all maps.
     drawing.hatch_note = hatch_note;

@@ -78,7 +78,7 @@ CachePlan plan_of_metrics(const std::string& metrics, const PlanFlags& flags) {
   }
   CachePlan plan =
       plan_cache(read_head_metrics(files), files.description(), flags.options, labels ? &*labels : nullptr);
-  for (const std::string& note : notes) tell(with_flags(note) + "\n");
+  for (const std::string& note : notes) tell_line(note);
   return plan;
 }
 
@@ -160,12 +160,12 @@ int run_plan(const Arguments& arguments) {
   const CachePlan plan = wanted_plan(flags, arguments);
   const std::string text = cache_plan_text(plan, flags.format.value_or(format_of_ending(flags.output.value_or(""))));
   if (!flags.output) {
-    fmt::print("{}", text);
+    print(text);
     tell(summary(plan));
     return 0;
   }
   write_file_atomically(*flags.output, text);
-  fmt::print("{}", summary(plan));
+  print(summary(plan));
   return 0;
 }
 

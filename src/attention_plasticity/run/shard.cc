@@ -76,7 +76,7 @@ struct ShardHeader {
 };
 
 ShardHeader read_header(const fs::path& file) {
-  const auto json = parse_json_object<Json>(read_text_file(file), {.file = file.string()});
+  const auto json = parse_json_object<Json>(read_text_file(file, most_record_bytes), {.file = file.string()});
   try {
     if (json.at("schema") != shard_schema) {
       throw Error(ErrorKind::input, "is a shard of another version of the program", file.string());
@@ -230,7 +230,7 @@ ShardRecord read_shard(const fs::path& folder) {
   }
   ShardHeader header = read_header(file);
   const fs::path heads_file = folder / "shard.heads";
-  const std::string bytes = read_text_file(heads_file);
+  const std::string bytes = read_text_file(heads_file, most_table_bytes);
   if (sha256(bytes) != header.sha256) {
     throw Error(ErrorKind::input, "is not of the shard.json beside it, or damaged; measure this shard again",
                 heads_file.string());

@@ -21,25 +21,29 @@ using V = hn::Vec<D>;
 void block_logits(const LogitBlock& block, double* HWY_RESTRICT logits, std::size_t stride) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t j = block.first; j < block.last; j += 2 * lanes) {
-    V left[queries_at_once];
-    V right[queries_at_once];
-    for (std::size_t r = 0; r < queries_at_once; ++r) left[r] = right[r] = hn::Zero(d);
-    const double* HWY_RESTRICT keys = block.keys + j;
-    for (std::size_t c = 0; c < block.width; ++c) {
-      const V first = hn::LoadU(d, keys);
-      const V second = hn::LoadU(d, keys + lanes);
-      for (std::size_t r = 0; r < queries_at_once; ++r) {
-        const V query = hn::Set(d, block.queries[r * block.width + c]);
-        left[r] = hn::MulAdd(query, first, left[r]);
-        right[r] = hn::MulAdd(query, second, right[r]);
+  for (std::size_t panel = block.first_panel; panel < block.last_panel; ++panel) {
+    for (std::size_t begin = 0; begin < keys_at_once; begin += 2 * lanes) {
+      V left[queries_at_once];
+      V right[queries_at_once];
+      for (std::size_t r = 0; r < queries_at_once; ++r) left[r] = right[r] = hn::Zero(d);
+      const double* HWY_RESTRICT keys = block.panels + panel * block.width * keys_at_once + begin;
+      const double* HWY_RESTRICT queries = block.queries;
+      const std::size_t width = block.width;
+      for (std::size_t c = 0; c < width; ++c) {
+        const V first = hn::LoadU(d, keys);
+        const V second = hn::LoadU(d, keys + lanes);
+        for (std::size_t r = 0; r < queries_at_once; ++r) {
+          const V query = hn::Set(d, queries[r * width + c]);
+          left[r] = hn::MulAdd(query, first, left[r]);
+          right[r] = hn::MulAdd(query, second, right[r]);
+        }
+        keys += keys_at_once;
       }
-      keys += block.key_stride;
-    }
-    for (std::size_t r = 0; r < queries_at_once; ++r) {
-      double* out = logits + r * stride + (j - block.first);
-      hn::StoreU(left[r], d, out);
-      hn::StoreU(right[r], d, out + lanes);
+      for (std::size_t r = 0; r < queries_at_once; ++r) {
+        double* out = logits + r * stride + (panel - block.first_panel) * keys_at_once + begin;
+        hn::StoreU(left[r], d, out);
+        hn::StoreU(right[r], d, out + lanes);
+      }
     }
   }
 }
@@ -80,7 +84,7 @@ void weigh(double* HWY_RESTRICT logits, std::size_t count, double softcap, doubl
   V key = hn::Iota(d, 0.0);
   const V step = hn::Set(d, static_cast<double>(hn::Lanes(d)));
   // exp underflows to 0 below; and 0 times the logit is 0 then, not NaN.
-  const V lowest = hn::Set(d, -745.0);
+  const V lowest = hn::Set(d, -800.0);
   std::size_t j = 0;
   for (; j + hn::Lanes(d) <= count; j += hn::Lanes(d)) {
     const V x = hn::Max(hn::Sub(hn::LoadU(d, logits + j), top), lowest);
@@ -94,7 +98,7 @@ void weigh(double* HWY_RESTRICT logits, std::size_t count, double softcap, doubl
   row->sums = {hn::GetLane(hn::SumOfLanes(d, weight)), hn::GetLane(hn::SumOfLanes(d, weighted_log)),
                hn::GetLane(hn::SumOfLanes(d, weighted_key))};
   for (; j < count; ++j) {
-    const double x = std::fmax(logits[j] - row->top, -745.0);
+    const double x = std::fmax(logits[j] - row->top, -800.0);
     logits[j] = std::exp(x);
     row->sums.weight += logits[j];
     row->sums.weighted_log += logits[j] * x;

@@ -5,24 +5,23 @@
 
 namespace attention_plasticity {
 
-/// Queries whose logits are computed at once.
+/// Queries and keys whose logits are computed at once.
 inline constexpr std::size_t queries_at_once = 4;
-
-/// logits[r * stride + j - first] = sum over c of queries[r * width + c] * keys[c * key_stride + j], for each of the
-/// queries_at_once queries r and for j from `first` to `last`, both multiples of keys_at_once; keys are transposed.
-/// Rounding differs between instruction sets: each product is added in one rounding or in two.
-struct LogitBlock {
-  const double* queries;
-  const double* keys;
-  std::size_t width;
-  std::size_t key_stride;
-  std::size_t first;
-  std::size_t last;
-};
-void logits_of_block(const LogitBlock& block, double* logits, std::size_t stride);
-
-/// `first` and `last` of a LogitBlock are multiples of this.
 inline constexpr std::size_t keys_at_once = 16;
+
+/// Four queries and a range of keys. Keys lie in panels, so that they are read in order: entry [(p * width + c) *
+/// keys_at_once + l] is component c of key p * keys_at_once + l.
+struct LogitBlock {
+  const double* queries;  ///< row after row
+  const double* panels;
+  std::size_t width;
+  std::size_t first_panel;
+  std::size_t last_panel;  ///< behind the last one
+};
+
+/// logits[r * stride + j] = the sum over c of the products of query r and of key j, counted from the first panel on.
+/// Rounding differs between instruction sets: a product is added with one rounding or with two.
+void logits_of_block(const LogitBlock& block, double* logits, std::size_t stride);
 
 /// Sums over the visible keys of one query: w = exp(x - top) for the logit x of each key.
 struct WeightSums {

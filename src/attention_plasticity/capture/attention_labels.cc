@@ -25,7 +25,7 @@ constexpr double no_sink = -std::numeric_limits<double>::infinity();
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::usage, message); }
 
-std::size_t rounded_up(std::size_t count) { return (count + keys_at_once - 1) / keys_at_once * keys_at_once; }
+std::size_t panels_of(std::size_t keys) { return (keys + keys_at_once - 1) / keys_at_once; }
 
 /// The vectors of one head as doubles times `scale`, row after row.
 std::vector<double> doubles_of(const TensorView& tensor, std::size_t head, double scale) {
@@ -38,15 +38,16 @@ std::vector<double> doubles_of(const TensorView& tensor, std::size_t head, doubl
   return wide;
 }
 
-/// Keys by component: entry [c * stride + j]. Those past the last token are 0.
-std::vector<double> transposed_keys(const TensorView& keys, std::size_t head) {
+/// The keys of one head in panels (LogitBlock). Those past the last token are 0.
+std::vector<double> key_panels(const TensorView& keys, std::size_t head) {
   const std::vector<double> rows = doubles_of(keys, head, 1);
-  const std::size_t stride = rounded_up(keys.tokens());
-  std::vector<double> columns(keys.width() * stride);
+  const std::size_t width = keys.width();
+  std::vector<double> panels(panels_of(keys.tokens()) * keys_at_once * width);
   for (std::size_t j = 0; j < keys.tokens(); ++j) {
-    for (std::size_t c = 0; c < keys.width(); ++c) columns[c * stride + j] = rows[j * keys.width() + c];
+    double* out = panels.data() + j / keys_at_once * keys_at_once * width + j % keys_at_once;
+    for (std::size_t c = 0; c < width; ++c) out[c * keys_at_once] = rows[j * width + c];
   }
-  return columns;
+  return panels;
 }
 
 /// The weights of one query.
@@ -66,7 +67,7 @@ template <class Visit>
 void for_each_query(const std::vector<double>& queries, const std::vector<double>& keys, std::size_t width,
                     std::size_t begin, const AttentionRule& rule, double sink, const Visit& visit) {
   const std::size_t tokens = queries.size() / width;
-  const std::size_t stride = rounded_up(tokens);
+  const std::size_t stride = panels_of(tokens) * keys_at_once;
   const auto first_key = [&](std::size_t i) { return rule.window && i >= *rule.window ? i + 1 - *rule.window : 0; };
   std::vector<double> block(queries_at_once * width);
   std::vector<double> logits(queries_at_once * stride);
@@ -74,8 +75,9 @@ void for_each_query(const std::vector<double>& queries, const std::vector<double
     const std::size_t count = std::min(queries_at_once, tokens - i);
     std::ranges::fill(block, 0.0);
     std::copy_n(queries.begin() + static_cast<std::ptrdiff_t>(i * width), count * width, block.begin());
-    const std::size_t first = first_key(i) / keys_at_once * keys_at_once;
-    logits_of_block({block.data(), keys.data(), width, stride, first, rounded_up(i + count)}, logits.data(), stride);
+    const std::size_t first_panel = first_key(i) / keys_at_once;
+    const std::size_t first = first_panel * keys_at_once;
+    logits_of_block({block.data(), keys.data(), width, first_panel, panels_of(i + count)}, logits.data(), stride);
     for (std::size_t r = 0; r < count; ++r) {
       const std::size_t begin_key = first_key(i + r);
       const std::span<double> row(logits.data() + r * stride + (begin_key - first), i + r + 1 - begin_key);
@@ -112,22 +114,19 @@ void add_roles(const QueryWeights& query, Sums& sums) {
   sums[outside] += outside_weight(query);
 }
 
-/// Adds visit's sums for each query head: one KV head at a time, whose query heads are shared among threads.
+/// Adds visit's sums for each query head. A thread has one head at a time, and never more than a few rows of its
+/// logits.
 template <class Visit>
 void add_heads(const TensorView& queries, const TensorView& keys, const AttentionRule& rule, std::size_t begin,
                std::vector<Sums>& sums, const Visit& visit) {
   const std::size_t group = queries.heads() / keys.heads();
-  const std::size_t width = queries.width();
-  for (std::size_t k_head = 0; k_head < keys.heads(); ++k_head) {
-    const std::vector<double> key_columns = transposed_keys(keys, k_head);
-    for_each_in_threads(group, [&](std::size_t member) {
-      const std::size_t head = k_head * group + member;
-      const double sink = rule.sinks.empty() ? no_sink : static_cast<double>(rule.sinks[head]);
-      const std::vector<double> rows = doubles_of(queries, head, rule.scale);
-      for_each_query(rows, key_columns, width, begin, rule, sink,
-                     [&](const QueryWeights& query) { visit(query, sums[head]); });
-    });
-  }
+  for_each_in_threads(queries.heads(), [&](std::size_t head) {
+    const double sink = rule.sinks.empty() ? no_sink : static_cast<double>(rule.sinks[head]);
+    const std::vector<double> rows = doubles_of(queries, head, rule.scale);
+    const std::vector<double> panels = key_panels(keys, head / group);
+    for_each_query(rows, panels, queries.width(), begin, rule, sink,
+                   [&](const QueryWeights& query) { visit(query, sums[head]); });
+  });
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ mkdir -p "$source/docs/examples"
 touch "$source/docs/CMakeLists.txt" "$source/docs/examples/CMakeLists.txt"
 
 options=(
-  BUILD_SHARED_LIBS=ON BUILD_STATIC_LIBS=OFF BUILD_CURL_EXE=OFF BUILD_TESTING=OFF BUILD_LIBCURL_DOCS=OFF BUILD_MISC_DOCS=OFF ENABLE_CURL_MANUAL=OFF
+  BUILD_SHARED_LIBS=OFF BUILD_CURL_EXE=OFF BUILD_TESTING=OFF BUILD_LIBCURL_DOCS=OFF BUILD_MISC_DOCS=OFF ENABLE_CURL_MANUAL=OFF
   HTTP_ONLY=ON CURL_USE_OPENSSL=ON CURL_USE_LIBPSL=OFF CURL_USE_LIBSSH2=OFF USE_LIBIDN2=OFF USE_NGHTTP2=OFF
   CURL_BROTLI=OFF CURL_ZSTD=OFF CURL_ZLIB=OFF CURL_DISABLE_COOKIES=ON CURL_DISABLE_ALTSVC=ON
   CURL_DISABLE_HSTS=ON ENABLE_UNIX_SOCKETS=OFF
@@ -37,7 +37,7 @@ options=(
   CURL_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt CURL_CA_PATH=/etc/ssl/certs
 )
 cmake -S "$source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=MinSizeRel -DCMAKE_INSTALL_PREFIX="$prefix" \
-  "${options[@]/#/-D}"
+  -DCMAKE_POSITION_INDEPENDENT_CODE=ON "-DCMAKE_C_FLAGS=-ffunction-sections -fdata-sections" "${options[@]/#/-D}"
 cmake --build "$work/build"
 cmake --install "$work/build"
 printf '%s\n' "$stamp" >"$prefix/stamp"

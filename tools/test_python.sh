@@ -64,7 +64,7 @@ make_wheel() {
   quietly build/libcurl.log tools/small_libcurl.sh build/libcurl
   build_wheel build/python "cmake.define.CURL_DIR=$PWD/build/libcurl/lib/cmake/CURL"
   # Arrow comes with pyarrow, which the wheel depends on.
-  quietly build/auditwheel.log env LD_LIBRARY_PATH="$PWD/build/libcurl/lib:$("$bin/python" -c 'import os, pyarrow; print(os.path.dirname(pyarrow.__file__))')" \
+  quietly build/auditwheel.log env LD_LIBRARY_PATH="$("$bin/python" -c 'import os, pyarrow; print(os.path.dirname(pyarrow.__file__))')" \
     "$bin/auditwheel" repair --exclude 'libarrow.so.*' --exclude 'libparquet.so.*' --wheel-dir dist "$wheels"/*.whl
   ls -l dist
 }

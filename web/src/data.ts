@@ -115,7 +115,7 @@ export interface ReportHead {
 /** Numbers for every head and cell: all cells of the first head, then those of the next. */
 export interface Cells {
   count: number;
-  keys: Record<string, Int32Array>;
+  keys: Record<string, Int32Array | Float64Array>;
   columns: Record<string, Float64Array>;
 }
 
@@ -179,7 +179,10 @@ async function inflated(text: string): Promise<ArrayBuffer> {
 
 function unpackTable(table: PackedTable, bytes: ArrayBuffer): Cells {
   const keys: Cells["keys"] = {};
-  for (const [name, block] of Object.entries(table.keys)) keys[name] = new Int32Array(bytes, block.offset, block.count);
+  for (const [name, block] of Object.entries(table.keys)) {
+    const Numbers = block.kind === "f64" ? Float64Array : Int32Array;
+    keys[name] = new Numbers(bytes, block.offset, block.count);
+  }
   const columns: Cells["columns"] = {};
   for (const [name, block] of Object.entries(table.columns)) columns[name] = unpack(block, bytes);
   return { count: table.cells, keys, columns };

@@ -106,16 +106,16 @@ void write_files(const std::vector<std::string>& folders, const CompareFlags& fl
     } catch (const Error& error) {
       // Runs may be compared whose tables do not fit, such as those of other buckets.
       if (!figure.against || error.kind() != ErrorKind::input) throw;
-      tell(with_flags(fmt::format("{} is not drawn: {}: {}\n", figure.name, error.file(), error.what())));
+      tell_line(fmt::format("{} is not drawn: {}: {}", figure.name, error.file(), error.what()));
     }
   }
   if (flags.quiet) return;
-  fmt::print("\nWritten:\n");
-  for (const std::string& file : written) fmt::print("  {}\n", file);
+  print("\nWritten:\n");
+  for (const std::string& file : written) print(fmt::format("  {}\n", file));
 }
 
 void tell_caveats(const std::vector<std::string>& caveats) {
-  for (const std::string& caveat : caveats) tell("warning: " + with_flags(caveat) + "\n");
+  for (const std::string& caveat : caveats) tell_line("warning: " + caveat);
 }
 
 // The figures of the tables by position and by distance exist where both runs wrote these tables.
@@ -137,7 +137,7 @@ void compare_two(std::span<const ComparedRun> runs, const std::vector<std::strin
   const ComparedRun& b = runs[1];
   const Comparison comparison = compare(a, b, {flags.options.columns, flags.options.level});
   tell_caveats(comparison.caveats);
-  if (!flags.quiet) fmt::print("{}", comparison_table(comparison, a, b));
+  if (!flags.quiet) print(comparison_table(comparison, a, b));
   if (!flags.output) return;
   write_files(
       folders, flags,
@@ -149,7 +149,7 @@ void follow(std::span<const ComparedRun> runs, const std::vector<std::string>& f
   const SeriesAxis axis = flags.x ? parse_axis(*flags.x, folders) : axis_of_names(folders);
   const Series series = make_series(runs, axis, flags.options);
   tell_caveats(series.caveats);
-  if (!flags.quiet) fmt::print("{}", series_table(series, runs));
+  if (!flags.quiet) print(series_table(series, runs));
   if (!flags.output) return;
   write_files(folders, flags, {{"head_series.csv", series_csv(series)}, {"series.json", series_json(series, runs)}},
               {{"series.png", FigureKind::series}});
@@ -187,7 +187,7 @@ int run_compare(const Arguments& arguments) {
   std::vector<ComparedRun> runs;
   runs.reserve(folders.size());
   for (const std::string& folder : folders) runs.push_back(read_compared_run(folder, notes));
-  for (const std::string& note : notes) tell(with_flags(note) + "\n");
+  for (const std::string& note : notes) tell_line(note);
   if (flags.series) {
     follow(runs, folders, flags);
   } else {

@@ -76,12 +76,12 @@ int run_report(const Arguments& arguments) {
   const Report report = make_report(options);
   const std::filesystem::path output =
       flags.output.value_or((results_folder(options.results.front()) / "report.html").string());
-  for (const std::string& note : report.notes) tell(with_flags(note) + "\n");
-  for (const std::string& warning : report.warnings) tell("warning: " + with_flags(warning) + "\n");
+  for (const std::string& note : report.notes) tell_line(note);
+  for (const std::string& warning : report.warnings) tell_line("warning: " + warning);
   write_file_atomically(output, report.page);
   const std::string runs = folders.size() > 1 ? counted_text(folders.size(), "run") + ", " : "";
-  fmt::print("{}: {}{}, {}\n", output.string(), runs, counted_text(report.heads, "head"),
-             readable_size(report.page.size()));
+  print(fmt::format("{}: {}{}, {}\n", output.string(), runs, counted_text(report.heads, "head"),
+                    readable_size(report.page.size())));
   return 0;
 }
 

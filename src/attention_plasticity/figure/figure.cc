@@ -54,12 +54,16 @@ int label_step(std::size_t bins, double inches, double label_points) {
   return step;
 }
 
-// Ticks at the starts of bins and at the end of the last bin.
+// Ticks at the starts of bins and at the end of the last bin: at multiples of `step`, or where bins are missing at
+// every `step`-th of those that are there.
 template <typename Label>
-std::vector<Tick> bin_ticks(int first, std::size_t count, int step, Label&& label) {
+std::vector<Tick> bin_ticks(const std::vector<std::int64_t>& bins, int step, Label&& label) {
+  const bool has_gaps = static_cast<std::size_t>(bins.back() - bins.front()) >= bins.size();
+  const std::vector<std::int64_t> edges = bin_edges(bins);
   std::vector<Tick> ticks;
-  for (int bin = first; bin <= first + static_cast<int>(count); ++bin) {
-    if (bin % step == 0) ticks.push_back({static_cast<double>(bin - first), label(bin)});
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const std::int64_t counted = has_gaps ? static_cast<std::int64_t>(i) : edges[i];
+    if (counted % step == 0) ticks.push_back({static_cast<double>(i), label(edges[i])});
   }
   return ticks;
 }
@@ -132,9 +136,10 @@ FigureScript curves_figure(const FigureOptions& options, const DrawnTable& drawn
 }
 
 std::string cells_figure(const FigureOptions& options, const DrawnTable& drawn, const CellMap& map, FigureLabels labels,
-                         std::string_view measure, std::string_view counted, const std::function<double(int)>& start) {
+                         std::string_view measure, std::string_view counted,
+                         const std::function<double(std::int64_t)>& start) {
   const Canvas canvas = canvas_of(options, 6, 5.4);
-  MapDrawing drawing = cell_map_drawing(map, canvas, [&](int bin) { return token_label(start(bin)); });
+  MapDrawing drawing = cell_map_drawing(map, canvas, [&](std::int64_t bin) { return token_label(start(bin)); });
   drawing.color_label = fmt::format("{}{}", measure, aggregate_text(options.agg, map.heads));
   if (map.has_counts) hatch_little_data(drawing, map.support, min_count_of(options));
   set_scale(drawing, options, {0, 1});
@@ -147,12 +152,13 @@ std::string cells_figure(const FigureOptions& options, const DrawnTable& drawn, 
 std::string heatmap_figure(const FigureOptions& options, const DrawnTable& drawn) {
   const BucketGeometry geometry = geometry_of(options, drawn.run);
   const CellMap map = bucket_map(drawn.table, options.agg);
-  check_reach(geometry, map.first_row + static_cast<int>(map.cells.rows()));
+  check_reach(geometry, bin_edges(map.rows).back());
   const char* unit = geometry.in_tokens ? "(tokens)" : "(bucket)";
   return cells_figure(options, drawn, map,
                       {title_of(options, drawn.run, "Pooled plasticity by position of query and keys"),
                        fmt::format("position of the keys {}", unit), fmt::format("position of the query {}", unit)},
-                      "pooled plasticity", "pairs of keys", [&](int bucket) { return geometry.start(bucket); });
+                      "pooled plasticity", "pairs of keys",
+                      [&](std::int64_t bucket) { return geometry.start(bucket); });
 }
 
 std::string distance_figure(const FigureOptions& options, const DrawnTable& drawn) {
@@ -236,10 +242,9 @@ void hatch_little_data(MapDrawing& map, const Matrix& counts, double min_count) 
   map.hatch_note = "little data";
 }
 
-MapDrawing cell_map_drawing(const CellMap& map, const Canvas& canvas, const std::function<std::string(int)>& label) {
-  const auto end = map.first_column + static_cast<int>(map.cells.cols());
+MapDrawing cell_map_drawing(const CellMap& map, const Canvas& canvas, const std::function<std::string(std::int64_t)>& label) {
   std::size_t letters = 1;
-  for (int bin = map.first_column; bin <= end; ++bin) letters = std::max(letters, label(bin).size());
+  for (const std::int64_t bin : bin_edges(map.columns)) letters = std::max(letters, label(bin).size());
   MapDrawing drawing;
   drawing.cells = map.cells;
   drawing.square_cells = true;
@@ -250,8 +255,8 @@ MapDrawing cell_map_drawing(const CellMap& map, const Canvas& canvas, const std:
   const int step = std::max(label_step(map.cells.cols(), cell * static_cast<double>(map.cells.cols()),
                                        widest_label(static_cast<int>(letters))),
                             label_step(map.cells.rows(), cell * static_cast<double>(map.cells.rows()), label_line));
-  drawing.x_ticks = bin_ticks(map.first_column, map.cells.cols(), step, label);
-  drawing.y_ticks = bin_ticks(map.first_row, map.cells.rows(), step, label);
+  drawing.x_ticks = bin_ticks(map.columns, step, label);
+  drawing.y_ticks = bin_ticks(map.rows, step, label);
   return drawing;
 }
 

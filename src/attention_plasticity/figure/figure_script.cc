@@ -83,14 +83,14 @@ std::vector<CurveGroup> groups_of(const PlasticityCurves& curves, const CurveLoo
 
 std::string position_axis(const PlasticityCurves& curves, const BucketGeometry& geometry) {
   constexpr int most_ticks = 8;
-  const int first = curves.mean.front().bucket;
-  const int last = curves.mean.back().bucket;
-  const double end = geometry.start(last + 1);
+  const std::int64_t first = curves.mean.front().bucket;
+  const std::int64_t last = curves.mean.back().bucket;
+  const double end = geometry.type == BucketType::log ? geometry.start(last + 1) : geometry.start(last) + geometry.size;
   std::vector<Tick> ticks;
   if (geometry.type == BucketType::log) {
-    int step = 1;
+    std::int64_t step = 1;
     while ((last + 1 - first) / step >= most_ticks) step *= 2;
-    for (int bucket = first; bucket <= last + 1; bucket += step) {
+    for (std::int64_t bucket = first; bucket <= last + 1; bucket += step) {
       ticks.push_back({geometry.start(bucket), token_label(geometry.start(bucket))});
     }
     return fmt::format("set logscale x 2\nset xrange [{}:{}]\n", geometry.start(first), end) + tick_command("x", ticks);

@@ -220,7 +220,7 @@ FigureScript distances_of_two(const FigureOptions& options) {
              {difference, fmt::format("{} − {}", pair.name_b, pair.name_a), "blue_red"}};
   for (std::size_t i = 0; i < 3; ++i) {
     MapDrawing drawing =
-        cell_map_drawing(panels[i].map, panel, [](int bin) { return token_label(distance_bin_start(bin)); });
+        cell_map_drawing(panels[i].map, panel, [](std::int64_t bin) { return token_label(distance_bin_start(bin)); });
     if (panels[i].map.has_counts) hatch_little_data(drawing, panels[i].map.support, min_count);
     drawing.panels = 3;
     const bool is_difference = i == 2;

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <utility>
 
+#include "attention_plasticity/base/printable.h"
+#include "attention_plasticity/base/utf8.h"
 #include "attention_plasticity/compare/series.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
@@ -150,9 +152,17 @@ Json schema_json() {
           {"tables", std::move(tables)}};
 }
 
+// In 32 bits where they fit; doubles hold larger ones, rounded above 2^53.
+PackedBlock packed_keys(const std::vector<std::int64_t>& keys, PackedBlocks& blocks) {
+  if (std::ranges::all_of(keys, [](std::int64_t key) { return key <= std::numeric_limits<int>::max(); })) {
+    return blocks.add_integers(std::vector<int>(keys.begin(), keys.end()));
+  }
+  return blocks.add_exact(std::vector<double>(keys.begin(), keys.end()));
+}
+
 Json table_json(const HeadCells& cells, PackedBlocks& blocks) {
   Json keys = Json::object();
-  for (const HeadCells::Keys& key : cells.keys) keys[key.name] = block_json(blocks.add_integers(key.values));
+  for (const HeadCells::Keys& key : cells.keys) keys[key.name] = block_json(packed_keys(key.values, blocks));
   Json columns = Json::object();
   for (const HeadCells::Column& column : cells.columns) {
     columns[column.name] = block_json(blocks.add_rounded(column.values));
@@ -261,6 +271,16 @@ void add_comparisons(Json& head, const std::vector<std::filesystem::path>& resul
   head["series"] = series_data(std::move(runs), *order.axis, series, blocks);
 }
 
+// Marks of direction and the like would change how a browser shows what stands around a name.
+void make_printable(Json& json) {
+  if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    if (is_utf8(text)) json = printable_lines(text);
+  } else if (json.is_structured()) {
+    for (Json& value : json) make_printable(value);
+  }
+}
+
 }  // namespace
 
 bool has_page() { return !page_template().empty(); }
@@ -291,6 +311,7 @@ Report make_report(const ReportOptions& options) {
   report.notes = each_once(std::move(report.notes));
   add_comparisons(head, results, order, options, blocks, report);
 
+  make_printable(head);
   // Names of columns may be any bytes; bytes that are not UTF-8 are shown as U+FFFD.
   const std::string json = head.dump(-1, ' ', true, Json::error_handler_t::replace);
   report.page = filled_page(page_template(), json, blocks.compressed_text());

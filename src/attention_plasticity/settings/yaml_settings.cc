@@ -8,15 +8,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
-#include <system_error>
 
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/base/utf8.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
@@ -38,16 +35,11 @@ std::string place_of(std::string_view file, const YAML::Mark& mark) {
 }
 
 std::string read_text(const std::string& file) {
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) refuse(file, "is a folder; a YAML file is expected");
-  errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) refuse(file, fmt::format("cannot be read: {}", std::generic_category().message(errno)));
-  std::string text(max_file_size + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad()) refuse(file, fmt::format("cannot be read: {}", std::generic_category().message(errno)));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  return text;
+  try {
+    return read_file_bytes(file, max_file_size);
+  } catch (const Error& error) {
+    refuse(file, error.what());
+  }
 }
 
 // YAML is printable text. yaml-cpp does not check that, and later readers of the values would fail.
@@ -119,37 +111,62 @@ std::string scalar_text(const YAML::Node& node, const Setting& setting) {
   return node.Scalar();
 }
 
+// What a value may still grow to. An alias repeats its anchor in a few bytes, so that a small file may hold a value of
+// terabytes: a value may not be larger than a file.
+class Allowance {
+ public:
+  explicit Allowance(const Setting& setting) : setting_(setting) {}
+
+  void take(const YAML::Node& node) {
+    const std::size_t size = 1 + (node.IsScalar() ? node.Scalar().size() : 0);
+    if (size > left_) refuse(setting_, "grows to more than 1 MiB by its aliases; write the value out");
+    left_ -= size;
+  }
+
+ private:
+  const Setting& setting_;
+  std::size_t left_ = max_file_size;
+};
+
 // A list as a flag would have it: [0-3, 7] becomes 0-3,7.
 std::string list_text(const YAML::Node& list, const Setting& setting) {
   refuse_own_tag(list, setting);
   std::vector<std::string> items;
+  Allowance allowance(setting);
   for (const YAML::Node& item : list) {
     if (!item.IsScalar()) refuse(setting, "takes a list of integers and ranges such as [0-3, 7]");
+    allowance.take(item);
     items.push_back(scalar_text(item, setting));
   }
   return fmt::format("{}", fmt::join(items, ","));
 }
 
 // A value in a mapping. Words and numbers are read as JSON; quoted ones are text.
-Json json_of(const YAML::Node& node, const Setting& setting, int depth = 0) {
+Json json_of(const YAML::Node& node, const Setting& setting, Allowance& allowance, int depth = 0) {
   refuse_own_tag(node, setting);
+  allowance.take(node);
   if (depth > max_mapping_depth) refuse(setting, "is nested too deeply");  // an alias may even name its own parent
   if (node.IsNull()) return nullptr;
   if (node.IsScalar()) {
-    const Json value = is_quoted(node) ? Json(Json::value_t::discarded) : Json::parse(node.Scalar(), nullptr, false);
+    // Lists and objects of JSON are no words or numbers, and are not parsed: they might be nested without end.
+    const bool is_nested = node.Scalar().find_first_of("[{") != std::string::npos;
+    const Json value = is_quoted(node) || is_nested ? Json(Json::value_t::discarded) : Json::parse(node.Scalar(), nullptr, false);
     return value.is_primitive() && !value.is_discarded() ? value : Json(node.Scalar());
   }
   if (node.IsSequence()) {
     Json list = Json::array();
-    for (const YAML::Node& item : node) list.push_back(json_of(item, setting, depth + 1));
+    for (const YAML::Node& item : node) list.push_back(json_of(item, setting, allowance, depth + 1));
     return list;
   }
+  constexpr std::size_t most_keys = 1000;  // finding one takes a step for each
+  if (node.size() > most_keys) refuse(setting, fmt::format("has more than {} keys", most_keys));
   Json mapping = Json::object();
   for (const auto& entry : node) {
     if (!entry.first.IsScalar()) refuse(setting, "one of its keys is not a single word");
+    allowance.take(entry.first);
     const std::string& name = entry.first.Scalar();
     if (mapping.contains(name)) refuse(setting, fmt::format("repeats the key {}", shown_text(name)));
-    mapping[name] = json_of(entry.second, setting, depth + 1);
+    mapping[name] = json_of(entry.second, setting, allowance, depth + 1);
   }
   return mapping;
 }
@@ -163,7 +180,10 @@ std::string expected_shape(const Field& field) {
 std::optional<std::string> value_text(const YAML::Node& node, const Field& field, const Setting& setting) {
   if (node.IsNull()) return std::nullopt;
   if (field.type == ValueType::indices && node.IsSequence()) return list_text(node, setting);
-  if (field.type == ValueType::mapping && node.IsMap()) return json_of(node, setting).dump();
+  if (field.type == ValueType::mapping && node.IsMap()) {
+    Allowance allowance(setting);
+    return json_of(node, setting, allowance).dump();
+  }
   if (!node.IsScalar()) {
     refuse(setting, fmt::format("is a {}; it {}", node.IsMap() ? "mapping" : "list", expected_shape(field)));
   }

@@ -1,0 +1,167 @@
+// Captures whose output calls fail, or that are killed at one.
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <csignal>
+#include <map>
+#include <set>
+
+#include "program_support.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+using Files = std::map<std::string, std::string>;  // content by path
+
+// All files of a folder; none where it does not exist.
+Files files_in(const fs::path& folder) {
+  Files files;
+  if (!fs::exists(folder)) return files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files[entry.path().lexically_relative(folder).string()] = read_bytes(entry.path());
+  }
+  return files;
+}
+
+class CaptureFaults : public ::testing::Test {
+ protected:
+  static constexpr int documents = 4;
+
+  // A capture into `name`, with a fault at its output call `at` (0: at none).
+  Outcome capture(const std::string& name, std::vector<std::string> words = {}, int at = 0, int error = 0,
+                  bool lasts = false) {
+    fs::remove(log());
+    Surroundings surroundings;
+    surroundings.folder = here_.path();
+    surroundings.program = AP_CAPTURE_PROGRAM;
+    surroundings.environment = {
+        "LD_PRELOAD=" AP_OUTPUT_FAULTS,          "AP_FAULT_FOLDER=" + work().string(),
+        "AP_FAULT_LOG=" + log().string(),        fmt::format("AP_FAULT_AT={}", at),
+        fmt::format("AP_FAULT_ERRNO={}", error), fmt::format("AP_FAULT_LASTS={}", lasts ? 1 : 0)};
+    words.insert(words.begin(), {(work() / name).string(), std::to_string(documents)});
+    const Outcome outcome = run_program(words, surroundings);
+    calls_ = lines_of(read_bytes(log()));
+    return outcome;
+  }
+
+  void SetUp() override {
+    fs::create_directories(work());
+    ASSERT_EQ(capture("whole").code, 0);
+    whole_ = files_in(work() / "whole");
+    EXPECT_GT(calls_.size(), 60U) << "output calls are not counted";
+    EXPECT_EQ(whole_.size(), 16U);
+  }
+
+  fs::path work() const { return fs::canonical(here_.path()) / "work"; }
+  fs::path log() const { return here_ / "calls"; }
+
+  // Nothing of a capture is left beside the dumps.
+  bool is_clean() const {
+    for (const std::string& name : names_in(work())) {
+      if (name.starts_with('.')) return false;
+    }
+    return true;
+  }
+
+  std::string place(int at) const {
+    const auto index = static_cast<std::size_t>(at) - 1;
+    return fmt::format("call {} of {}: {}", at, calls_.size(), index < calls_.size() ? calls_[index] : "-");
+  }
+
+  const TemporaryFolder here_;
+  std::vector<std::string> calls_;
+  Files whole_;
+};
+
+TEST_F(CaptureFaults, KillAtEveryCallLeavesAWholeDumpOrNoneAndGoesOn) {
+  std::set<int> gone_on;
+  std::size_t most = 1;
+  bool seen_whole = false;
+  for (int at = 1; static_cast<std::size_t>(at) <= most; ++at) {
+    const Outcome killed = capture("dump", {}, at);
+    most = std::max(most, calls_.size());
+    if (killed.code == 0) break;
+    ASSERT_EQ(killed.signal, SIGKILL) << place(at);
+    const std::string where = place(at);
+    const Files left = files_in(work() / "dump");
+    ASSERT_TRUE(left.empty() || left == whole_) << where;
+    seen_whole |= !left.empty();
+    const Outcome again = capture("dump");
+    ASSERT_EQ(again.code, 0) << where << "\n" << again.err;
+    gone_on.insert(std::stoi(first_line(again.out)));
+    ASSERT_EQ(files_in(work() / "dump"), whole_) << where;
+    ASSERT_TRUE(is_clean()) << where;
+    fs::remove_all(work() / "dump");
+  }
+  EXPECT_TRUE(seen_whole) << "killed between the rename and the end";
+  EXPECT_EQ(gone_on, (std::set<int>{0, 1, 2, 3, 4})) << "documents that were there already";
+}
+
+TEST_F(CaptureFaults, KillWhileADumpIsReplacedLeavesTheOldOrTheNewOne) {
+  const std::vector<std::string> other{"overwrite", "9"};
+  ASSERT_EQ(capture("other", other).code, 0);
+  const Files changed = files_in(work() / "other");
+  ASSERT_NE(changed, whole_);
+  const int all = static_cast<int>(calls_.size());
+  std::size_t news = 0;
+  // The last third of the calls: the dump is written, put in place, and the old one removed.
+  for (int at = all / 3; at <= 2 * all; ++at) {
+    ASSERT_EQ(capture("dump", {"overwrite", "0"}).code, 0);
+    const Outcome killed = capture("dump", other, at);
+    if (killed.code == 0) break;
+    const Files left = files_in(work() / "dump");
+    ASSERT_TRUE(left == whole_ || left == changed) << place(at);
+    if (left == changed) ++news;
+    ASSERT_EQ(capture("dump", other).code, 0) << place(at);
+    ASSERT_EQ(files_in(work() / "dump"), changed) << place(at);
+    ASSERT_TRUE(is_clean()) << place(at);
+  }
+  EXPECT_GT(news, 0U) << "killed while the old dump was removed";
+}
+
+TEST_F(CaptureFaults, FailuresAtEveryCallLeaveAWholeDumpOrNoneAndGoOn) {
+  for (const bool lasts : {false, true}) {
+    const int error = lasts ? ENOSPC : EIO;
+    std::size_t most = 1;
+    for (int at = 1; static_cast<std::size_t>(at) <= most; ++at) {
+      const Outcome failed = capture("dump", {}, at, error, lasts);
+      most = std::max(most, calls_.size());
+      const std::string where = place(at) + "\n" + failed.err;
+      const Files left = files_in(work() / "dump");
+      ASSERT_TRUE(left.empty() || left == whole_) << where;
+      if (failed.code == 0) {
+        ASSERT_EQ(left, whole_) << where;
+      } else {
+        ASSERT_EQ(failed.code, 6) << where;
+        ASSERT_EQ(lines_of(failed.err).size(), 1U) << where;
+      }
+      const Outcome again = capture("dump");
+      ASSERT_EQ(again.code, 0) << where << again.err;
+      ASSERT_EQ(files_in(work() / "dump"), whole_) << where;
+      ASSERT_TRUE(is_clean()) << where;
+      fs::remove_all(work() / "dump");
+      if (calls_.size() < static_cast<std::size_t>(at)) break;
+    }
+  }
+}
+
+// What a capture holds does not grow with its documents.
+TEST_F(CaptureFaults, MemoryIsThatOfFewDocuments) {
+  const auto memory = [&](int count) {
+    Surroundings surroundings;
+    surroundings.folder = here_.path();
+    surroundings.program = AP_CAPTURE_PROGRAM;
+    const Outcome outcome =
+        run_program({(work() / fmt::format("m{}", count)).string(), std::to_string(count)}, surroundings);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return std::stod(last_line(outcome.out));
+  };
+  const double few = memory(10);
+  const double many = memory(1000);
+  EXPECT_LT(many - few, 32 * 1024) << "KiB, of 37 MiB of vectors";
+}
+
+}  // namespace
+}  // namespace attention_plasticity

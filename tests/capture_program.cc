@@ -1,6 +1,6 @@
-// A capture as a source of queries and keys makes it, for tests that end it early: FOLDER DOCUMENTS [overwrite] [SEED].
-// Prints how many documents were there already, and at the end the largest memory in KiB. Exit codes are those of
-// Error.
+// A capture as a source of queries and keys makes it, for tests that end it early: FOLDER DOCUMENTS [(overwrite|keep)
+// SEED [COMPONENTS]]. Prints how many documents were there already, and at the end the largest memory in KiB. Exit
+// codes are those of Error.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -20,7 +20,11 @@ int main(int count, char** words) {
   CaptureSettings settings = small_settings();
   settings.overwrite = arguments.size() > 2 && arguments[2] == "overwrite";
   if (arguments.size() > 3) settings.seed = std::stoull(arguments[3]);
-  const CapturedModel model = small_model();
+  CapturedModel model = small_model();
+  if (arguments.size() > 4) {
+    model.config.clear();
+    for (CapturedLayer& layer : model.layers) layer.width = std::stoul(arguments[4]);
+  }
   try {
     DumpWriter writer(arguments.at(0), settings, model, "texts");
     const std::vector<std::uint64_t> finished = writer.finished();

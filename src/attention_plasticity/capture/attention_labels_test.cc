@@ -213,6 +213,16 @@ TEST(AttentionLabels, PickTheTokensThatNumpyPicks) {
   EXPECT_EQ(refusal([] { AttentionLabels::sequences({}, 0); }), "input: the vocabulary has no tokens but special ones");
 }
 
+TEST(AttentionLabels, AreDescribedInTheDocs) {
+  std::ifstream file(AP_SOURCE_DIR "/docs/formats.md");
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  std::string table = "| column | meaning |\n|---|---|\n";
+  for (const auto& [name, meaning] : label_columns) {
+    table += "| `" + std::string(name) + "` | " + std::string(meaning) + " |\n";
+  }
+  EXPECT_NE(page.find(table + "\n"), std::string::npos) << table;
+}
+
 TEST(AttentionLabels, RefuseWhatDoesNotFit) {
   EXPECT_EQ(refusal([] { AttentionLabels({{1, 1}, {4, 3}}); }),
             "usage: layer 1 has 4 query heads and 3 key heads; the first should be a multiple of the second");

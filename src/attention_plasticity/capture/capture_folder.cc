@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/text.h"
@@ -57,12 +58,30 @@ bool is_head_folder(std::string_view name) {
          is_number(name.substr(1, h - 1)) && is_number(name.substr(h + 1, name.size() - h - 2));
 }
 
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    entries.push_back(entry->path());
+  }
+  if (error) refuse(folder, fmt::format("the folder cannot be read: {}", error.message()));
+  return entries;
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  const bool exists = fs::exists(path, error);
+  if (error) refuse(path, fmt::format("cannot look at this: {}", error.message()));
+  return exists;
+}
+
 // Something in the folder that no dump has; empty: there is nothing but a dump.
 std::string foreign_name(const fs::path& folder) {
   constexpr std::array<std::string_view, 6> known{"capture.json",    "config.json", "_saver_state.json",
                                                   "head_labels.csv", "README.md",   "truth.json"};
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
+  for (const fs::path& entry : entries_of(folder)) {
+    const std::string name = entry.filename().string();
     if (std::ranges::find(known, name) == known.end() && !is_head_folder(name)) return name;
   }
   return {};
@@ -81,7 +100,7 @@ CaptureFolder::CaptureFolder(const fs::path& dump, const std::string& manifest, 
       hidden_(dump_.parent_path() / fmt::format(".{}.attention-plasticity-capture", dump_.filename().string())) {
   look_at_dump(manifest, overwrite);
   if (complete_) {
-    if (!fs::exists(hidden_)) return;
+    if (!is_there(hidden_)) return;
     lock_.emplace(hidden_, "output");
     discard();
     return;
@@ -90,12 +109,10 @@ CaptureFolder::CaptureFolder(const fs::path& dump, const std::string& manifest, 
 }
 
 void CaptureFolder::look_at_dump(const std::string& manifest, bool overwrite) {
-  std::error_code error;
-  if (!fs::exists(dump_, error)) return;
-  if (!fs::is_directory(dump_, error)) refuse(dump_, "there is a file of this name; name a folder for the dump");
-  const bool empty = fs::is_empty(dump_, error);
-  if (error) refuse(dump_, fmt::format("the folder cannot be read: {}", error.message()));
-  if (empty) return;
+  std::error_code ignored;
+  if (!is_there(dump_)) return;
+  if (!fs::is_directory(dump_, ignored)) refuse(dump_, "there is a file of this name; name a folder for the dump");
+  if (entries_of(dump_).empty()) return;
   const std::optional<std::string> there = manifest_of(dump_ / "capture.json");
   if (there == manifest && !overwrite) {
     complete_ = true;
@@ -115,7 +132,7 @@ void CaptureFolder::open_hidden(const std::string& manifest, bool overwrite) {
   make_output_folder(hidden_);
   lock_.emplace(hidden_, "output");
   // A rename was interrupted that takes two steps where the file system cannot exchange folders.
-  if (fs::exists(hidden_ / "old") && !fs::exists(dump_)) rename_folder(hidden_ / "old", dump_);
+  if (is_there(hidden_ / "old") && !is_there(dump_)) rename_folder(hidden_ / "old", dump_);
   const std::optional<std::string> there = manifest_of(hidden_ / "capture.json");
   if (there == manifest) return;
   if (there && !overwrite) {
@@ -130,8 +147,8 @@ void CaptureFolder::open_hidden(const std::string& manifest, bool overwrite) {
 
 // The folder itself stays, and so does the file by which it may be locked.
 void CaptureFolder::clear_hidden() const {
-  for (const fs::directory_entry& entry : fs::directory_iterator(hidden_)) {
-    if (!entry.path().filename().string().starts_with('.')) remove_folder(entry.path());
+  for (const fs::path& entry : entries_of(hidden_)) {
+    if (!entry.filename().string().starts_with('.')) remove_folder(entry);
   }
 }
 
@@ -144,8 +161,7 @@ fs::path CaptureFolder::empty_new_dump() const {
 
 void CaptureFolder::replace_dump() {
   const fs::path folder = hidden_ / "dump";
-  std::error_code error;
-  if (!fs::exists(dump_, error) || fs::is_empty(dump_, error)) {
+  if (!is_there(dump_) || entries_of(dump_).empty()) {
     rename_folder(folder, dump_);
     return;
   }

@@ -76,7 +76,8 @@ fs::path DumpWriter::finish(const std::map<std::string, std::string>& files) {
   for (const auto& [name, text] : files) check_name(name);
   if (folder_.is_complete()) {
     for (const auto& [name, text] : files) {
-      if (!fs::exists(folder_.dump() / name)) write_file_atomically(folder_.dump() / name, text);
+      std::error_code ignored;
+      if (!fs::exists(folder_.dump() / name, ignored)) write_file_atomically(folder_.dump() / name, text);
     }
     return folder_.dump();
   }

@@ -309,7 +309,7 @@ TEST_F(DumpWriterTest, LongFilesHaveSeveralRowGroups) {
   add_layers(writer, settings_, model_, 1, 300);
   writer.end_document(1);
   writer.finish();
-  // 256 vectors of 4,096 components are 4 MiB.
+  // 128 vectors of 4,096 components are 2 MiB.
   const HeadRows rows = read_head_file(dump() / "l00h00q" / "data.parquet", Side::query).rows;
   ASSERT_EQ(rows.size(), 600U);
   EXPECT_EQ(rows.row(299)[7], small_value(0, 0, Side::query, 0, 299, 7));

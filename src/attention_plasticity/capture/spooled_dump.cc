@@ -50,9 +50,10 @@ LayerSide layer_side(const Spool& spool, const CaptureProgress& progress, int la
   return files;
 }
 
-// Rows of a group: 4 MiB of vectors.
+// Rows of a group: 2 MiB of vectors, and no more than that of the other columns.
 std::size_t rows_of_group(std::size_t width) {
-  return std::max<std::size_t>(64, (std::size_t{4} << 20U) / (width * sizeof(float)));
+  constexpr std::size_t most_bytes = std::size_t{2} << 20U;
+  return std::clamp<std::size_t>(most_bytes / (width * sizeof(float)), 64, 16384);
 }
 
 void append(HeadRows& rows, const DocumentRows& document, std::size_t first, std::size_t count) {
@@ -73,6 +74,7 @@ void write_head(const fs::path& folder, const Spool& spool, const LayerSide& fil
   HeadRows rows;
   rows.width = files.width;
   rows.window = files.window;
+  rows.vectors.reserve(std::min(most, files.rows) * files.width);
   std::vector<float> vectors;
   const auto flush = [&] {
     if (rows.size() == 0) return;

@@ -114,11 +114,13 @@ double to_position(const Number& number) {
   if (std::isnan(position)) throw BadValue("is NaN");
   if (position < 0) throw BadValue(fmt::format("is negative ({})", position));
   if (std::isinf(position)) throw BadValue("is infinite");
+  if (const auto* large = std::get_if<std::uint64_t>(&number))
+    throw BadValue(fmt::format("is {}, beyond 2^53", *large));
   const auto* integer = std::get_if<std::int64_t>(&number);
-  if (position > last_position || (integer != nullptr && *integer > static_cast<std::int64_t>(last_position))) {
-    throw BadValue(fmt::format("is {}, beyond 2^53",
-                               integer != nullptr ? fmt::format("{}", *integer) : fmt::format("{}", position)));
+  if (integer != nullptr && *integer > static_cast<std::int64_t>(last_position)) {
+    throw BadValue(fmt::format("is {}, beyond 2^53", *integer));
   }
+  if (position > last_position) throw BadValue(fmt::format("is {}, beyond 2^53", position));
   return position;
 }
 

@@ -79,7 +79,7 @@ TEST(HeadFileWriter, WritesNumbersThatNeedMoreThanThirtyTwoBits) {
   expect_equal(round_trip(rows), rows);
   rows.position[1] = 0.25;
   expect_equal(round_trip(rows), rows);
-  rows.position[1] = 1e300;
+  rows.position[1] = 4503599627370496.5;
   expect_equal(round_trip(rows), rows);
 }
 

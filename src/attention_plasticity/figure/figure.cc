@@ -242,7 +242,8 @@ void hatch_little_data(MapDrawing& map, const Matrix& counts, double min_count) 
   map.hatch_note = "little data";
 }
 
-MapDrawing cell_map_drawing(const CellMap& map, const Canvas& canvas, const std::function<std::string(std::int64_t)>& label) {
+MapDrawing cell_map_drawing(const CellMap& map, const Canvas& canvas,
+                            const std::function<std::string(std::int64_t)>& label) {
   std::size_t letters = 1;
   for (const std::int64_t bin : bin_edges(map.columns)) letters = std::max(letters, label(bin).size());
   MapDrawing drawing;

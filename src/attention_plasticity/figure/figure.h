@@ -66,7 +66,8 @@ MapDrawing head_map_drawing(const HeadMap& map, const Canvas& canvas);
 
 /// A map of square cells with ticks at the starts of its buckets or bins, where `label` gives the text of a tick; its
 /// colours are still to be set.
-MapDrawing cell_map_drawing(const CellMap& map, const Canvas& canvas, const std::function<std::string(std::int64_t)>& label);
+MapDrawing cell_map_drawing(const CellMap& map, const Canvas& canvas,
+                            const std::function<std::string(std::int64_t)>& label);
 
 /// Hatches the cells whose count is below min_count.
 void hatch_little_data(MapDrawing& map, const Matrix& counts, double min_count);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <tuple>
@@ -150,20 +151,29 @@ FigureScript curves_of_two(const FigureOptions& options) {
           notes_of(pair)};
 }
 
-// A map in a frame of rows and columns that may be larger than its own.
-CellMap framed(const CellMap& map, int first_row, int first_column, std::size_t rows, std::size_t columns) {
+// The bins of both, ascending.
+std::vector<std::int64_t> bins_of_both(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+  std::vector<std::int64_t> bins;
+  std::ranges::set_union(a, b, std::back_inserter(bins));
+  return bins;
+}
+
+// A map in a frame of rows and columns that has all of its own.
+CellMap framed(const CellMap& map, const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& columns) {
+  const auto place = [](const std::vector<std::int64_t>& bins, std::int64_t bin) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(bins, bin) - bins.begin());
+  };
   const auto in_frame = [&](const Matrix& own) {
-    Matrix made(rows, columns);
-    std::fill_n(made.data(), rows * columns, std::numeric_limits<double>::quiet_NaN());
-    const auto down = static_cast<std::size_t>(map.first_row - first_row);
-    const auto right = static_cast<std::size_t>(map.first_column - first_column);
+    Matrix made(rows.size(), columns.size());
+    std::fill_n(made.data(), rows.size() * columns.size(), std::numeric_limits<double>::quiet_NaN());
     for (std::size_t row = 0; row < own.rows(); ++row) {
-      std::ranges::copy(own.row(row), made.row(row + down).begin() + static_cast<std::ptrdiff_t>(right));
+      for (std::size_t column = 0; column < own.cols(); ++column) {
+        made.row(place(rows, map.rows[row]))[place(columns, map.columns[column])] = own.row(row)[column];
+      }
     }
     return made;
   };
-  return {first_row,      first_column, in_frame(map.cells), in_frame(map.counts), in_frame(map.support),
-          map.has_counts, map.heads};
+  return {rows, columns, in_frame(map.cells), in_frame(map.counts), in_frame(map.support), map.has_counts, map.heads};
 }
 
 CellMap difference_of(const CellMap& a, const CellMap& b) {
@@ -188,17 +198,10 @@ FigureScript distances_of_two(const FigureOptions& options) {
   const RunPair pair = read_pair(options);
   const CellMap own_a = distance_map(pair.a.table, options.agg);
   const CellMap own_b = distance_map(pair.b.table, options.agg);
-  const int first_row = std::min(own_a.first_row, own_b.first_row);
-  const int first_column = std::min(own_a.first_column, own_b.first_column);
-  const auto size = [](int first, int end_a, int end_b) {
-    return static_cast<std::size_t>(std::max(end_a, end_b) - first);
-  };
-  const auto end_row = [](const CellMap& map) { return map.first_row + static_cast<int>(map.cells.rows()); };
-  const auto end_column = [](const CellMap& map) { return map.first_column + static_cast<int>(map.cells.cols()); };
-  const std::size_t rows = size(first_row, end_row(own_a), end_row(own_b));
-  const std::size_t columns = size(first_column, end_column(own_a), end_column(own_b));
-  const CellMap a = framed(own_a, first_row, first_column, rows, columns);
-  const CellMap b = framed(own_b, first_row, first_column, rows, columns);
+  const std::vector<std::int64_t> rows = bins_of_both(own_a.rows, own_b.rows);
+  const std::vector<std::int64_t> columns = bins_of_both(own_a.columns, own_b.columns);
+  const CellMap a = framed(own_a, rows, columns);
+  const CellMap b = framed(own_b, rows, columns);
   const CellMap difference = difference_of(a, b);
 
   const Canvas canvas = canvas_of(options, 13, 4.6);

@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <sstream>
+#include <system_error>
 
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
@@ -23,6 +25,7 @@ namespace {
 
 // Far larger than any configuration, and small enough for what yaml-cpp does with hostile text.
 constexpr std::size_t max_file_size = std::size_t{1} << 20;
+constexpr std::string_view too_large = "is larger than 1 MiB, too large for a configuration";
 // A mapping may hold lists or mappings, and these only single values.
 constexpr int max_mapping_depth = 2;
 
@@ -35,16 +38,23 @@ std::string place_of(std::string_view file, const YAML::Mark& mark) {
 }
 
 std::string read_text(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (std::filesystem::is_directory(status)) refuse(file, "is a folder; a YAML file is expected");
+  if (error) refuse(file, fmt::format("cannot be read: {}", error.message()));
+  if (std::filesystem::is_regular_file(status) && std::filesystem::file_size(file, error) > max_file_size) {
+    refuse(file, too_large);
+  }
   try {
     return read_file_bytes(file, max_file_size);
-  } catch (const Error& error) {
-    refuse(file, error.what());
+  } catch (const Error& unread) {
+    refuse(file, unread.what());
   }
 }
 
 // YAML is printable text. yaml-cpp does not check that, and later readers of the values would fail.
 void check_printable(std::string_view text, std::string_view name) {
-  if (text.size() > max_file_size) refuse(name, "is larger than 1 MiB, too large for a configuration");
+  if (text.size() > max_file_size) refuse(name, too_large);
   if (!is_utf8(text)) refuse(name, "is not UTF-8 text");
   const auto is_control = [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -150,7 +160,8 @@ Json json_of(const YAML::Node& node, const Setting& setting, Allowance& allowanc
   if (node.IsScalar()) {
     // Lists and objects of JSON are no words or numbers, and are not parsed: they might be nested without end.
     const bool is_nested = node.Scalar().find_first_of("[{") != std::string::npos;
-    const Json value = is_quoted(node) || is_nested ? Json(Json::value_t::discarded) : Json::parse(node.Scalar(), nullptr, false);
+    const Json value =
+        is_quoted(node) || is_nested ? Json(Json::value_t::discarded) : Json::parse(node.Scalar(), nullptr, false);
     return value.is_primitive() && !value.is_discarded() ? value : Json(node.Scalar());
   }
   if (node.IsSequence()) {

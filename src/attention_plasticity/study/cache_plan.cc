@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <ranges>
 
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/text.h"
@@ -146,8 +145,10 @@ struct ScoreColumn {
 
 std::vector<ScoreColumn> score_columns(std::string_view text) {
   std::vector<ScoreColumn> columns;
-  for (const auto part : std::views::split(text, ',')) {
-    std::string_view name = trimmed_text({part.begin(), part.end()});
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string_view name = trimmed_text(text.substr(begin, end - begin));
+    begin = end + 1;
     const bool negated = name.starts_with('-');
     if (negated) name = trimmed_text(name.substr(1));
     if (name.empty()) {

@@ -31,6 +31,12 @@ else()
       add_library(Arrow::parquet SHARED IMPORTED)
       set_target_properties(Arrow::parquet PROPERTIES IMPORTED_LOCATION ${libparquet}
                             INTERFACE_LINK_LIBRARIES Arrow::arrow)
+      # This libparquet contains an OpenSSL of its own and exports all of it. The system's libcrypto must be found before
+      # it: otherwise libcrypto calls into libparquet, and whoever uses it in the process, such as Python's hashlib, crashes.
+      if(OPENSSL_CRYPTO_LIBRARY)
+        set_target_properties(Arrow::parquet PROPERTIES INTERFACE_LINK_OPTIONS
+          "LINKER:--push-state,--no-as-needed,${OPENSSL_CRYPTO_LIBRARY},--pop-state")
+      endif()
       set(ArrowParquet_LIBRARIES ${libarrow} ${libparquet})
       set(ArrowParquet_SOURCE "pyarrow wheel")
       break()

@@ -17,6 +17,7 @@ from ._arrow import check_pyarrow
 check_pyarrow()
 
 from ._analyze import analyze, analyze_head, options, tables  # noqa: E402
+from ._compare import Comparison, Series, compare, series  # noqa: E402
 from ._core import HeadResult  # noqa: E402
 from ._errors import (  # noqa: E402
     AccessError,
@@ -29,13 +30,14 @@ from ._errors import (  # noqa: E402
     PlasticityWarning,
     UsageError,
 )
-from ._result import Result, load  # noqa: E402
+from ._result import Result, load, merge  # noqa: E402
 from ._rows import Rows  # noqa: E402
 from ._study import Plan, Validation, plan, validate  # noqa: E402
 from ._version import __version__, version  # noqa: E402
 
 __all__ = [
     "AccessError",
+    "Comparison",
     "ConfigError",
     "Error",
     "HeadResult",
@@ -47,14 +49,18 @@ __all__ = [
     "PlasticityWarning",
     "Result",
     "Rows",
+    "Series",
     "UsageError",
     "Validation",
     "__version__",
     "analyze",
     "analyze_head",
+    "compare",
     "load",
+    "merge",
     "options",
     "plan",
+    "series",
     "tables",
     "validate",
     "version",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._certificates import ca_file
 from ._errors import AccessError, ConfigError, InputError, Interrupted
 from ._option_values import FIELDS, as_texts, describe
 from ._progress import Progress, warn
@@ -86,22 +87,6 @@ def _checked(run: Any) -> Result:
     return Result._of_run(run)
 
 
-def _ca_file() -> str | None:
-    """Trusted certificates where the system has none at the place that libcurl knows: Python's, else certifi's."""
-    if os.path.exists("/etc/ssl/certs/ca-certificates.crt"):
-        return None
-    import ssl
-
-    found = ssl.get_default_verify_paths().cafile
-    if found:
-        return found
-    try:
-        import certifi
-    except ImportError:
-        return None
-    return str(certifi.where())
-
-
 def _run_dump(source: str | os.PathLike[str] | None, options: dict[str, Any], tell: Progress) -> tuple[Any, Any]:
     from . import _runs
 
@@ -123,7 +108,7 @@ def _run_dump(source: str | os.PathLike[str] | None, options: dict[str, Any], te
     elif not any(options.get(name) is not None for name in ("dataset_local_root", "dataset_name")):
         raise ConfigError("analyze() needs a dump: a folder, a dataset of the Hub, a configuration or arrays")
     try:
-        return _runs.run_dump(config_file, as_texts({**named, **options}, without=_NO_OUTPUTS), _ca_file(), tell)
+        return _runs.run_dump(config_file, as_texts({**named, **options}, without=_NO_OUTPUTS), ca_file(), tell)
     except AccessError as error:
         if "dataset_name" not in named:
             raise

@@ -102,10 +102,13 @@ class Plots:
         pooled: bool = False,
         min_count: int | None = None,
         lines: bool = True,
+        color: str = "C0",
+        label: str = "mean",
     ) -> Axes:
         """Plasticity by the position of the query: a thin line for each head, and the mean with its band.
 
-        The band is one standard error over documents to either side.
+        The band is one standard error over documents to either side. `lines` False: the mean alone, in this `color`
+        and with this `label`, as when several runs share axes.
         """
         from . import _runs
 
@@ -118,8 +121,8 @@ class Plots:
         mean = data["mean"]
         enough = ~(mean["support"] < least)
         position, value, error = (np.where(enough, mean[name], np.nan) for name in ("position", "plasticity", "error"))
-        axes.plot(position, value, color="C0", linewidth=1.4, label="mean")
-        axes.fill_between(position, value - error, value + error, color="C0", alpha=0.3, linewidth=0)
+        axes.plot(position, value, color=color, linewidth=1.4, label=label)
+        axes.fill_between(position, value - error, value + error, color=color, alpha=0.3, linewidth=0)
         if data["is_log"]:
             axes.set_xscale("log", base=2)
         axes.set(

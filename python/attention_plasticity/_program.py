@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ._arrow import check_pyarrow
+from ._certificates import add_ca_file
 
 
 def program() -> Path:
@@ -21,4 +22,6 @@ def main() -> NoReturn:
         check_pyarrow()
     except ImportError as error:
         sys.exit(f"attention-plasticity: {error}")
-    os.execv(program(), ["attention-plasticity", *sys.argv[1:]])
+    environment = dict(os.environ)
+    add_ca_file(environment)
+    os.execve(program(), ["attention-plasticity", *sys.argv[1:]], environment)

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
@@ -18,6 +18,7 @@ import numpy as np
 from . import _core
 from ._errors import ConfigError, InputError
 from ._labels import as_labels_file
+from ._progress import Progress, warn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -343,3 +344,41 @@ def load(results: str | os.PathLike[str]) -> Result:
     if "metrics" not in folder.found["tables"]:
         raise InputError(f"there is no {TABLES['metrics']} of a finished run", os.fsdecode(results))
     return Result._make(None, folder)
+
+
+def as_result(results: Result | str | os.PathLike[str]) -> Result:
+    """A result, or the one in a folder."""
+    return results if isinstance(results, Result) else load(results)
+
+
+def merge(
+    shards: Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    overwrite: bool = False,
+    dataset_local_root: str | os.PathLike[str] | None = None,
+    max_workers: int | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Puts the shards of a run together (`attention-plasticity analyze --shard`), in any order.
+
+    shards: their folders.
+    output: where the results are written, as the program does; None: `save` writes them.
+    overwrite: replace results of another dump or model in `output`.
+    dataset_local_root: the dump, if it is not where the shards found it.
+    max_workers: heads measured again at a time; None: one per core.
+    """
+    from . import _runs
+
+    result = Result._make(None, None)
+    target = _temporary_folder(result) if output is None else Path(os.fsdecode(output))
+    root = None if dataset_local_root is None else os.fsdecode(dataset_local_root)
+    folders = [Path(os.fsdecode(shard)) for shard in shards]
+    with Progress(progress) as tell:
+        raised = _runs.merge_shards(folders, target, overwrite, root, max_workers, tell)
+    if raised is not None:
+        raise raised
+    result._folder = _Folder(target)
+    if failed := len(result.failures):
+        warn(f"{failed} of {failed + len(result)} heads failed; result.failures says why")
+    return result

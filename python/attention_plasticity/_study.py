@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from ._csv import frame_of_csv
 from ._labels import as_labels_file, is_frame, labels_csv
 from ._progress import warn
-from ._result import Result, load
+from ._result import Result, as_result
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def _result(results: Result | str | os.PathLike[str]) -> Result:
-    return results if isinstance(results, Result) else load(results)
 
 
 class Plan:
@@ -100,7 +95,7 @@ def plan(
     given: dict[str, Any] = {"column": column, "group": group, "window": window, "sinks": sinks, "missing": missing}
     options = {**_runs.plan_defaults(), **{name: value for name, value in given.items() if value is not None}}
     with as_labels_file(labels) as file:
-        found = _runs.plan_cache(_result(results)._path(), keep=keep, threshold=threshold, labels=file, **options)
+        found = _runs.plan_cache(as_result(results)._path(), keep=keep, threshold=threshold, labels=file, **options)
     return Plan(found)
 
 
@@ -108,15 +103,9 @@ class Validation:
     """How well measures agree with labels of heads: rank correlations, and areas under the ROC curve."""
 
     def __init__(self, found: dict[str, Any]) -> None:
-        import pandas as pd
-
         self._text: str = found["text"]
         self.json: dict[str, Any] = json.loads(found["json"])
-        # Not by pandas, whose reader rounds numbers differently from version to version.
-        self.table: pd.DataFrame = pd.DataFrame(list(csv.DictReader(io.StringIO(found["csv"]))))
-        for name in ("value", "low", "high"):
-            self.table[name] = [float(text or "nan") for text in self.table[name]]
-        self.table["heads"] = [int(text) for text in self.table["heads"]]
+        self.table: pd.DataFrame = frame_of_csv(found["csv"])
 
     def __repr__(self) -> str:
         return self._text
@@ -149,7 +138,7 @@ def validate(
     file = "labels" if text is not None else os.fsdecode(cast("str", labels))
     given: dict[str, Any] = {"bootstrap": bootstrap, "confidence": confidence, "seed": seed}
     found = _runs.validate(
-        _result(results)._path(),
+        as_result(results)._path(),
         text,
         file,
         positive,

@@ -3,18 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "attention_plasticity/base/finite.h"
+#include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/memory.h"
 #include "attention_plasticity/run/common_groups.h"
+#include "attention_plasticity/run/head_pass.h"
+#include "attention_plasticity/run/head_queue.h"
+#include "attention_plasticity/run/rotation_check.h"
+#include "attention_plasticity/run/rotation_inference.h"
 #include "options.h"
 
 namespace attention_plasticity::python {
@@ -55,101 +61,117 @@ KeptRows kept_rows(const RowsView& rows, std::string_view what, const RunConfig&
   return checked_rows(rows, what);
 }
 
-// The keys of one key head: prepared by the first query head that needs them, freed after the last.
-class SharedKeys {
- public:
-  explicit SharedKeys(const RowsView& rows) : rows_(rows) {}
+const char* side_text(Side side) { return side == Side::query ? "queries" : "keys"; }
 
-  void add_reader() { ++readers_; }
-
-  std::shared_ptr<const LoadedKeys> take(const RunConfig& config) {
-    const std::scoped_lock lock(mutex_);
-    if (failure_) std::rethrow_exception(failure_);
-    if (!keys_) {
-      try {
-        FileRead read;
-        KeptRows kept = kept_rows(rows_, "keys", config, read);
-        keys_ = std::make_shared<const LoadedKeys>(LoadedKeys{orient_keys(std::move(kept), config.analysis), read});
-      } catch (...) {
-        failure_ = std::current_exception();
-        throw;
-      }
-    }
-    return keys_;
+// The heads in place of files by which the rotation is judged. They must outlive what is returned.
+std::vector<RotationFile> rotation_rows(std::span<const ArrayHead> heads, const RunConfig& config) {
+  std::vector<RotationFile> files;
+  files.reserve(2 * heads.size());
+  const auto add = [&](Side side, const HeadKey& head, const RowsView& rows) {
+    files.push_back({side, head, {}, [&rows, &config, side](const std::function<void(const RowsView&)>& use) {
+                       FileRead unused;
+                       use(kept_rows(rows, side_text(side), config, unused).view());
+                     }});
+  };
+  for (const ArrayHead& head : heads) {
+    add(Side::query, {head.head.layer, head.head.q_head}, head.queries);
+    add(Side::key, {head.head.layer, head.head.k_head}, head.keys);
   }
-  void leave() {
-    const std::scoped_lock lock(mutex_);
-    if (--readers_ == 0) keys_.reset();
-  }
+  return files;
+}
 
- private:
-  RowsView rows_;
-  std::mutex mutex_;
-  std::size_t readers_ = 0;
-  std::shared_ptr<const LoadedKeys> keys_;
-  std::exception_ptr failure_;
-};
-
+// One pass over heads, as HeadPass is for the heads of a dump.
 class ArrayPass {
  public:
   ArrayPass(std::span<const ArrayHead* const> heads, const PreparedRun& prepared, const RunConfig& config,
-            std::span<const std::uint64_t> jackknife_examples)
-      : heads_(heads), prepared_(prepared), config_(config), jackknife_examples_(jackknife_examples) {
-    for (const ArrayHead* head : heads_) {
-      auto [place, is_new] = keys_.try_emplace({head->head.layer, head->head.k_head});
-      if (is_new) place->second = std::make_unique<SharedKeys>(head->keys);
-      place->second->add_reader();
+            RotationEvidence* evidence, std::span<const std::uint64_t> jackknife_examples)
+      : prepared_(prepared), config_(config), evidence_(evidence), jackknife_examples_(jackknife_examples) {
+    for (std::size_t i = 0; i < heads.size(); ++i) places_.emplace(by_keys(heads[i]->head), Place{i, heads[i]});
+    // The queue knows keys by their file.
+    for (const auto& [key, place] : places_) {
+      HeadTask& task = tasks_.emplace_back();
+      task.head = place.head->head;
+      task.key_file = fmt::format("{}/{}", task.head.layer, task.head.k_head);
     }
   }
 
   /// Hands over the outcome of each head, by its number; one at a time.
-  void run(int workers, const std::stop_token& stop, const std::function<void(std::size_t, HeadOutcome)>& ended) {
-    std::atomic<std::size_t> next = 0;
+  void run(int workers, std::uint64_t held_bytes, const std::stop_token& stop,
+           const std::function<void(std::size_t, HeadOutcome)>& ended) {
     std::mutex mutex;
-    std::vector<std::jthread> threads;
-    const auto work = [&] {
-      for (std::size_t i = next++; i < heads_.size() && !stop.stop_requested(); i = next++) {
-        HeadOutcome outcome = analyse(*heads_[i]);
-        const std::scoped_lock lock(mutex);
-        ended(i, std::move(outcome));
-      }
-    };
-    const auto count = std::min(static_cast<std::size_t>(workers), heads_.size());
-    threads.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) threads.emplace_back(work);
+    for_each_head(
+        tasks_, {workers, config_.memory_limit, {}, held_bytes}, [this](const HeadTask& task) { return load(task); },
+        [&](std::size_t number, const LoadedKeys* keys, const std::exception_ptr& failure) {
+          const Place& place = at(tasks_[number]);
+          const auto outcome = std::make_shared<HeadOutcome>(analyse(*place.head, keys, failure));
+          const bool is_again = !jackknife_examples_.empty();
+          return FinishedTask{[&mutex, &ended, outcome, i = place.number] {
+                                const std::scoped_lock lock(mutex);
+                                ended(i, std::move(*outcome));
+                              },
+                              is_again ? sizeof(WithoutGroup) : memory_of(*outcome), outcome->failure.has_value()};
+        },
+        stop);
   }
 
  private:
-  HeadOutcome analyse(const ArrayHead& head) {
+  struct Place {
+    std::size_t number;
+    const ArrayHead* head;
+  };
+  // Heads with the same keys adjoin.
+  static std::tuple<int, int, int> by_keys(const HeadId& head) { return {head.layer, head.k_head, head.q_head}; }
+  const Place& at(const HeadTask& task) const { return places_.at(by_keys(task.head)); }
+
+  KeptRows rows(const RowsView& given, Side side, const HeadKey& head, FileRead& read) const {
+    KeptRows kept = kept_rows(given, side_text(side), config_, read);
+    if (evidence_ != nullptr) read.evidence = evidence_->add(side, head, kept.view());
+    return kept;
+  }
+
+  LoadedKeys load(const HeadTask& task) const {
+    FileRead read;
+    KeptRows kept = rows(at(task).head->keys, Side::key, {task.head.layer, task.head.k_head}, read);
+    return {orient_keys(std::move(kept), config_.analysis), std::move(read)};
+  }
+
+  HeadOutcome analyse(const ArrayHead& head, const LoadedKeys* keys, const std::exception_ptr& key_failure) const {
     HeadOutcome outcome;
     outcome.head = head.head;
-    SharedKeys& shared = *keys_.at({head.head.layer, head.head.k_head});
+    const auto fail = [&](const std::string& message) { outcome.failure = HeadFailure{head.head, "", message}; };
     try {
-      const std::shared_ptr<const LoadedKeys> keys = shared.take(config_);
+      if (key_failure || keys == nullptr) std::rethrow_exception(key_failure);
       outcome.keys = keys->read;
       FileRead read;
-      KeptRows queries = kept_rows(head.queries, "queries", config_, read);
-      outcome.queries = read;
+      KeptRows queries = rows(head.queries, Side::query, {head.head.layer, head.head.q_head}, read);
+      outcome.queries = std::move(read);
       std::optional<LayerRotation> layer;
-      if (prepared_.rotation) layer = prepared_.rotation->layer(head.head.layer, queries.view().width);
+      const std::optional<DumpRotation>& rotation = prepared_.rotation;
+      if (rotation && rotation->is_known_in(head.head.layer)) {
+        layer = rotation->layer(head.head.layer, queries.view().width);
+      }
       const ConstantComponent constant =
           config_.compat == Compat::python ? ConstantComponent::fits : ConstantComponent::has_no_fit;
       outcome.measured = measure_head(head.head, std::move(queries), keys->keys, config_.analysis,
                                       {layer ? &layer->rotation : nullptr, jackknife_examples_, constant});
+    } catch (const OverMemoryLimit& over) {
+      if (!key_failure) throw;  // it will be tried again
+      fail(over_limit_text(over));
     } catch (const std::bad_alloc&) {
-      outcome.failure = HeadFailure{head.head, "", "not enough memory for this head; lower `max_workers`"};
+      if (!key_failure && MemoryAccount::current() != nullptr && MemoryAccount::current()->refusal()) throw;
+      fail("not enough memory for this head; lower `max_workers` or set `memory_limit`");
     } catch (const std::exception& error) {
-      outcome.failure = HeadFailure{head.head, "", error.what()};
+      fail(error.what());
     }
-    shared.leave();
     return outcome;
   }
 
-  std::span<const ArrayHead* const> heads_;
   const PreparedRun& prepared_;
   const RunConfig& config_;
+  RotationEvidence* evidence_;  // null: the rotation is not checked
   std::span<const std::uint64_t> jackknife_examples_;
-  std::map<std::pair<int, int>, std::unique_ptr<SharedKeys>> keys_;
+  std::map<std::tuple<int, int, int>, Place> places_;
+  std::vector<HeadTask> tasks_;  // in the order of places_
 };
 
 double largest_position(std::span<const ArrayHead> heads) {
@@ -191,29 +213,53 @@ PreparedRun prepare(std::span<const ArrayHead> heads, const RunConfig& config) {
     const double length = model->depends_on_length() ? largest_position(heads) : 0;
     const RotationSource source = config.rope_config ? RotationSource::config : RotationSource::flags;
     prepared.rotation = DumpRotation{std::move(*model), length, source, {}};
-  } else {
-    prepared.notes.emplace_back(
-        "the rotation is not known, so position-exact plasticity is not measured; pass `rope_config` (the model's "
-        "config.json) or `rope_theta`, or `rope: none` for a model without rotation");
+    return prepared;
   }
+  if (config.analysis.vectors == Vectors::pre) {
+    prepared.notes.emplace_back(pre_vectors_show_no_rotation);
+    return prepared;
+  }
+  InferredRotation inferred = infer_rotation(rotation_rows(heads, config), config);
+  prepared.rotation = std::move(inferred.rotation);
+  prepared.rotation_shares = std::move(inferred.shares);
+  (inferred.may_be_wrong ? prepared.warnings : prepared.notes).push_back(std::move(inferred.line));
   return prepared;
 }
 
-void tell_of_rows(const HeadOutcome& outcome, const RunObserver& observer, bool& said_no_examples) {
-  const auto look = [&](const std::optional<FileRead>& read, const char* what) {
+// Tells of rows that may make results wrong, of each key head once, and counts those that were dropped.
+class RowWarnings {
+ public:
+  explicit RowWarnings(const RunObserver& observer) : observer_(observer) {}
+
+  void look(const HeadOutcome& outcome) {
+    look(outcome.queries, outcome.head, Side::query);
+    if (outcome.keys && keys_.emplace(outcome.head.layer, outcome.head.k_head).second) {
+      look(outcome.keys, outcome.head, Side::key);
+    }
+  }
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  void look(const std::optional<FileRead>& read, const HeadId& head, Side side) {
     if (!read) return;
+    dropped_ += read->dropped_rows;
+    const std::string place = side == Side::query ? fmt::format("layer {} q_head {}", head.layer, head.q_head)
+                                                  : fmt::format("layer {} k_head {}", head.layer, head.k_head);
     if (read->dropped_rows > 0) {
-      observer.warning(fmt::format("layer {} q_head {}: dropped {} rows of the {} with NaN or infinity",
-                                   outcome.head.layer, outcome.head.q_head, read->dropped_rows, what));
+      observer_.warning(fmt::format("{}: dropped {} rows of the {} with NaN or infinity", place, read->dropped_rows,
+                                    side_text(side)));
     }
-    if (!read->has_examples && !std::exchange(said_no_examples, true)) {
-      observer.warning(fmt::format("layer {} q_head {}: the {} have no example_id, so no key pairs can be formed",
-                                   outcome.head.layer, outcome.head.q_head, what));
+    if (!read->has_examples && !std::exchange(said_no_examples_, true)) {
+      observer_.warning(
+          fmt::format("{}: the {} have no example_id, so no key pairs can be formed", place, side_text(side)));
     }
-  };
-  look(outcome.queries, "queries");
-  look(outcome.keys, "keys");
-}
+  }
+
+  const RunObserver& observer_;
+  std::set<std::pair<int, int>> keys_;
+  std::uint64_t dropped_ = 0;
+  bool said_no_examples_ = false;
+};
 
 }  // namespace
 
@@ -228,6 +274,9 @@ ArrayRun analyze_arrays(std::vector<ArrayHead> heads, RunConfig config, const Ru
   }
   ArrayRun run{prepare(heads, config), std::move(config), {}};
   for (const std::string& note : run.prepared.notes) observer.note(note);
+  for (const std::string& warning : run.prepared.warnings) observer.warning(warning);
+  const std::unique_ptr<RotationEvidence> evidence =
+      configured_evidence(run.prepared, run.config, rotation_rows(heads, run.config));
   const int workers = run.config.max_workers.value_or(usable_cores());
 
   std::vector<const ArrayHead*> all;
@@ -235,19 +284,22 @@ ArrayRun analyze_arrays(std::vector<ArrayHead> heads, RunConfig config, const Ru
   for (const ArrayHead& head : heads) all.push_back(&head);
   Outcomes ended(all.size());
   std::size_t count = 0;
-  bool said_no_examples = false;
-  ArrayPass(all, run.prepared, run.config, {}).run(workers, stop, [&](std::size_t i, HeadOutcome outcome) {
-    const HeadOutcome& kept = ended[i].emplace(std::move(outcome));
-    tell_of_rows(kept, observer, said_no_examples);
-    observer.head_ended({kept.head, kept.measured ? &kept.measured->result : nullptr,
-                         kept.failure ? &*kept.failure : nullptr, ++count, all.size()});
-  });
+  RowWarnings warnings(observer);
+  ArrayPass(all, run.prepared, run.config, evidence.get(), {})
+      .run(workers, 0, stop, [&](std::size_t i, HeadOutcome outcome) {
+        const HeadOutcome& kept = ended[i].emplace(std::move(outcome));
+        warnings.look(kept);
+        observer.head_ended({kept.head, kept.measured ? &kept.measured->result : nullptr,
+                             kept.failure ? &*kept.failure : nullptr, ++count, all.size()});
+      });
   std::vector<HeadOutcome> outcomes;
   outcomes.reserve(count);
   for (std::optional<HeadOutcome>& outcome : ended) {
     if (outcome) outcomes.push_back(std::move(*outcome));
   }
   bool complete = count == all.size();
+  std::optional<RotationShares> shares;
+  if (complete && evidence) shares = checked_shares(*evidence, run.prepared, run.config, observer);
   std::optional<std::vector<std::uint64_t>> examples;
   if (complete && run.config.analysis.standard_errors) examples = common_examples(outcomes);
   if (examples) {
@@ -257,22 +309,24 @@ ArrayRun analyze_arrays(std::vector<ArrayHead> heads, RunConfig config, const Ru
     for (const std::size_t i : again) others.push_back(all[i]);
     const std::string digest = examples_digest(*examples);
     std::size_t measured = 0;
-    ArrayPass(others, run.prepared, run.config, *examples).run(workers, stop, [&](std::size_t i, HeadOutcome outcome) {
-      if (!outcome.measured) return;
-      outcomes[again[i]].common_groups = CommonGroups{digest, std::move(outcome.measured->without_group)};
-      ++measured;
-    });
+    std::uint64_t held = 0;
+    for (const HeadOutcome& outcome : outcomes) held += memory_of(outcome);
+    ArrayPass(others, run.prepared, run.config, nullptr, *examples)
+        .run(workers, held, stop, [&](std::size_t i, HeadOutcome outcome) {
+          if (!outcome.measured) return;
+          outcomes[again[i]].common_groups = CommonGroups{digest, std::move(outcome.measured->without_group)};
+          ++measured;
+        });
     complete = measured == again.size();
   }
   // Files of arrays do not exist, and are not told of as such.
-  std::uint64_t dropped = 0;
   for (HeadOutcome& outcome : outcomes) {
-    if (outcome.queries) dropped += outcome.queries->dropped_rows;
     outcome.queries.reset();
     outcome.keys.reset();
   }
   run.run = gathered(std::move(outcomes), complete ? examples : std::nullopt);
-  run.run.dropped_rows = dropped;
+  run.run.dropped_rows = warnings.dropped();
+  run.run.rotation_shares = std::move(shares);
   run.run.interrupted = !complete;
   release_kept_memory();
   return run;

@@ -25,8 +25,9 @@ struct ArrayRun {
 
 /// Measures the heads as a run over a dump with the same rows does, to the last digit: heads of one key head share its
 /// keys, a head that cannot be measured is a failure of its own, and the error of the model leaves the same examples
-/// out of all heads. The rotation is the one that the options describe; the vectors are not asked for it. Throws
-/// Error(usage) for options out of range, two heads of one number, and sizes of the model that do not hold the heads.
+/// out of all heads. The rotation is the one that the options describe, else the one that the vectors show. Throws
+/// Error(usage) for options out of range, two heads of one number, sizes of the model that do not hold the heads, and,
+/// with `rotation_check: error`, vectors that contradict the rotation.
 ArrayRun analyze_arrays(std::vector<ArrayHead> heads, RunConfig config, const RunObserver& observer,
                         const std::stop_token& stop);
 

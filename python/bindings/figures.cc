@@ -156,8 +156,10 @@ nb::dict heads_figure(const std::filesystem::path& results, const std::optional<
 
 std::vector<std::string> colors(const std::string& name) {
   constexpr char digits[] = "0123456789abcdef";
+  const ColorMap map(name);
   std::vector<std::string> anchors;
-  for (const std::uint32_t color : ColorMap(name).anchors()) {
+  anchors.reserve(map.anchors().size());
+  for (const std::uint32_t color : map.anchors()) {
     std::string text = "#";
     for (int shift = 20; shift >= 0; shift -= 4) text += digits[(color >> static_cast<unsigned>(shift)) & 0xFU];
     anchors.push_back(std::move(text));

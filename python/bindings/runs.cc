@@ -16,12 +16,15 @@
 #include "array_run.h"
 #include "attention_plasticity/analyze_dump.h"
 #include "attention_plasticity/base/usable_cores.h"
+#include "attention_plasticity/error.h"
 #include "attention_plasticity/results/result_files.h"
 #include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/run/merged_run.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/settings/yaml_settings.h"
+#include "comparisons.h"
 #include "figures.h"
 #include "head_arrays.h"
 #include "options.h"
@@ -218,6 +221,30 @@ nb::tuple run_arrays(const std::vector<HeadTuple>& heads, const NamedTexts& opti
   return nb::make_tuple(nb::cast(std::move(result)), raised_object(raised));
 }
 
+// Puts shards together and writes the results of the run. Returns the exception that ended it early, or None; then
+// nothing is written.
+nb::object merge_shards(const std::vector<std::filesystem::path>& shards, const std::filesystem::path& output,
+                        bool overwrite, const std::optional<std::string>& dataset_local_root,
+                        std::optional<int> max_workers, const nb::callable& tell) {
+  if (max_workers && *max_workers < 1) throw Error(ErrorKind::usage, "`max_workers`: should be at least 1");
+  const int workers = max_workers.value_or(usable_cores());
+  const Cost cost(workers);
+  WatchedCall<Event> call;
+  const auto raised = call.run(
+      [&](const std::stop_token& stop) {
+        MergedRun run(shards, {output.string(), overwrite, dataset_local_root, workers});
+        const std::vector<FolderLock> locks = lock_outputs(run.prepared(), run.config());
+        check_outputs(run.prepared(), run.config());
+        const RunResult result = run.result(observer_of(call), stop);
+        if (result.interrupted) return;
+        const std::vector<std::string> files =
+            write_results(run.prepared(), run.config(), result, run.resources(cost.until_now()));
+        if (result.results.empty()) throw Error(ErrorKind::input, "every head failed; it lists why", files.back());
+      },
+      [&](const Event& event) { event(tell); });
+  return raised_object(raised);
+}
+
 }  // namespace
 }  // namespace attention_plasticity::python
 
@@ -238,6 +265,10 @@ NB_MODULE(_runs, module) {
   module.def("run_dump", &run_dump, "config_file"_a.none(), "options"_a, "ca_file"_a.none(), "tell"_a,
              "Measures a dump. Returns the run, and the exception that ended it early or None.");
   module.def("run_arrays", &run_arrays, "heads"_a, "options"_a, "tell"_a, "The same for heads in memory.");
+  module.def("merge_shards", &merge_shards, "shards"_a, "output"_a, "overwrite"_a, "dataset_local_root"_a.none(),
+             "max_workers"_a.none(), "tell"_a,
+             "Writes the results of a run from its shards. Returns the exception that ended it early or None.");
   bind_studies(module);
+  bind_comparisons(module);
   bind_figures(module);
 }

@@ -181,7 +181,7 @@ nb::tuple write_report(const std::filesystem::path& results, const std::filesyst
   Report report;
   {
     const nb::gil_scoped_release release;
-    report = make_report({results, labels, min_count});
+    report = make_report({{results}, labels, min_count});
     write_file_atomically(output, report.page);
   }
   return nb::make_tuple(report.heads, report.notes);

@@ -80,20 +80,74 @@ def test_any_number_of_workers_gives_the_same(results):
         assert run == results["minidoc-qwen3"]
 
 
-def test_heads_with_other_examples_agree_with_the_folder(tmp_path):
+def write_dump(root, rows):
     import pyarrow.parquet as pq
 
-    rows = {head: table for head, table in head_tables("minidoc-qwen3").items() if head[0] < 2}
-    rows[0, 0, "q"] = rows[0, 0, "q"].filter(pa.compute.field("example_id") != rows[0, 0, "q"]["example_id"][0])
     for (layer, head, side), table in rows.items():
-        folder = tmp_path / f"l{layer:02}h{head:02}{side}"
+        folder = root / f"l{layer:02}h{head:02}{side}"
         folder.mkdir()
         pq.write_table(table, folder / "data.parquet")
+
+
+def test_heads_with_other_examples_agree_with_the_folder(tmp_path):
+    rows = {head: table for head, table in head_tables("minidoc-qwen3").items() if head[0] < 2}
+    rows[0, 0, "q"] = rows[0, 0, "q"].filter(pa.compute.field("example_id") != rows[0, 0, "q"]["example_id"][0])
+    write_dump(tmp_path, rows)
     options = array_options("minidoc-qwen3")
     of_arrays = ap.analyze(paired("minidoc-qwen3", rows), **options)
     of_folder = ap.analyze(tmp_path, **options)
     assert of_arrays == of_folder
     assert of_arrays.model_mean("ap_exact") == of_folder.model_mean("ap_exact")
+
+
+def test_the_rotation_is_inferred_as_from_a_folder(tmp_path, results):
+    rows = {head: table for head, table in head_tables("minidoc-qwen3").items() if head[0] < 4}
+    write_dump(tmp_path, rows)
+    sizes = {"num_q_heads": 6, "num_k_heads": 2}
+    of_arrays = ap.analyze(paired("minidoc-qwen3", rows), **sizes)
+    of_folder = ap.analyze(tmp_path, **sizes)
+    assert of_arrays == of_folder
+    assert of_arrays.run_json["rotation"] == of_folder.run_json["rotation"]
+    assert of_arrays.run_json["rotation"]["source"] == "inferred"
+    assert abs(of_arrays[3, 1]["ap_exact"] - results["minidoc-qwen3"][3, 1]["ap_exact"]) < 0.01
+
+
+def test_vectors_that_contradict_the_rotation_are_told(tmp_path):
+    rows = {head: table for head, table in head_tables("minidoc-qwen3").items() if head[0] < 2}
+    write_dump(tmp_path, rows)
+    wrong = {"num_q_heads": 6, "num_k_heads": 2, "rope": "none"}
+    told = []
+    for source in (tmp_path, paired("minidoc-qwen3", rows)):
+        with pytest.warns(ap.PlasticityWarning, match="the vectors contradict the rotation") as caught:
+            ap.analyze(source, **wrong)
+        told.append([str(warning.message) for warning in caught])
+        with pytest.raises(ap.ConfigError, match="the vectors contradict the rotation"):
+            ap.analyze(source, rotation_check="error", **wrong)
+    assert told[0] == told[1]
+
+
+def test_memory_is_limited(results):
+    heads = paired("minidoc-qwen3", head_tables("minidoc-qwen3"))
+    limited = ap.analyze(heads, memory_limit="64MB", max_workers=3, **array_options("minidoc-qwen3"))
+    assert limited == results["minidoc-qwen3"]
+    with pytest.raises(ap.InputError, match="every head failed.*of memory, and `memory_limit` is 1.0 MiB"):
+        ap.analyze(heads, memory_limit="1MiB", layers=0, **array_options("minidoc-qwen3"))
+
+
+def test_rows_with_nan_are_dropped_once(results):
+    tables = head_tables("minidoc-qwen3")
+    rows = {head: numpy_columns(tables[head]) for head in ((3, 0, "q"), (3, 1, "q"), (3, 0, "k"))}
+    rows[3, 0, "k"]["vector"] = rows[3, 0, "k"]["vector"].copy()
+    rows[3, 0, "k"]["vector"][5, 0] = np.nan
+    heads = {(3, head, 0): (rows[3, head, "q"], rows[3, 0, "k"]) for head in (0, 1)}
+    with pytest.raises(ap.InputError, match="row 5 of the keys"):
+        ap.analyze(heads, **array_options("minidoc-qwen3"))
+    with pytest.warns(ap.PlasticityWarning) as caught:
+        run = ap.analyze(heads, non_finite="drop", **array_options("minidoc-qwen3"))
+    assert [str(warning.message) for warning in caught] == [
+        "layer 3 k_head 0: dropped 1 rows of the keys with NaN or infinity"
+    ]
+    assert len(run) == 2 and abs(run[3, 1]["ap_exact"] - results["minidoc-qwen3"][3, 1]["ap_exact"]) < 0.01
 
 
 def one_head() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:

@@ -71,6 +71,10 @@ def test_a_result_shows_itself_on_one_screen(result):
     assert max(map(len, lines)) <= 120
     page = result._repr_html_()
     assert page.count("<rect") == 60
+    # The head with the largest value has the last colour of the map, and that with the least the first.
+    assert result.heads["ap_exact"].idxmax() == (4, 2) and result.heads["ap_exact"].idxmin() == (2, 0)
+    assert 'fill="#fde725"><title>layer 4, head 2: 0.9045 (rank 1)' in page
+    assert 'fill="#440154"><title>layer 2, head 0: 0.1283 (rank 60)' in page
     assert "ap_exact" in page and "http" not in page.replace("http://www.w3.org/2000/svg", "")
 
 

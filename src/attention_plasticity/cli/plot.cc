@@ -24,6 +24,8 @@ Command plot_command() {
   command.examples = {
       {"attention-plasticity plot heads out/mine --column ap_exact -o heads.pdf", "A map of all heads."},
       {"attention-plasticity plot distance out/mine", "Plasticity by the distances of the two keys."},
+      {"attention-plasticity plot plasticity out/base --against out/tuned -o curves.png",
+       "The curves of two runs and their difference."},
   };
   return command;
 }

@@ -15,6 +15,7 @@
 #include "attention_plasticity/figure/comparison_figures.h"
 #include "attention_plasticity/figure/drawn_table.h"
 #include "attention_plasticity/figure/image_file.h"
+#include "attention_plasticity/figure/run_pair.h"
 
 namespace attention_plasticity {
 namespace {
@@ -112,19 +113,6 @@ void set_scale(MapDrawing& map, const FigureOptions& options, const ValueRange& 
                   low, high, map.low, map.high));
 }
 
-// Hatches the cells whose count is below min_count.
-void hatch_little_data(MapDrawing& map, const Matrix& counts, double min_count) {
-  for (std::size_t row = 0; row < map.cells.rows(); ++row) {
-    for (std::size_t column = 0; column < map.cells.cols(); ++column) {
-      double& value = map.cells.row(row)[column];
-      if (std::isnan(value) || !(counts.row(row)[column] < min_count)) continue;
-      value = std::numeric_limits<double>::quiet_NaN();
-      map.hatched.push_back({row, column});
-    }
-  }
-  map.hatch_note = "little data";
-}
-
 FigureScript curves_figure(const FigureOptions& options, const DrawnTable& drawn) {
   FigureScript script{{}, drawn.files.notes()};
   const DrawnCurves data = drawn_curves(options, drawn);
@@ -151,21 +139,7 @@ std::string cells_figure(const FigureOptions& options, const DrawnTable& drawn, 
                          std::string_view measure, std::string_view counted,
                          const std::function<double(std::int64_t)>& start) {
   const Canvas canvas = canvas_of(options, 6, 5.4);
-  const auto label = [&](std::int64_t bin) { return token_label(start(bin)); };
-  std::size_t letters = 1;
-  for (const std::int64_t bin : bin_edges(map.columns)) letters = std::max(letters, label(bin).size());
-  MapDrawing drawing;
-  drawing.cells = map.cells;
-  drawing.square_cells = true;
-  // Cells are square, so the narrower side sets their size. Both axes count the same buckets or bins: one step for
-  // both.
-  const double cell = std::min((canvas.width - map_margin) / static_cast<double>(map.cells.cols()),
-                               (canvas.height - upright_margin) / static_cast<double>(map.cells.rows()));
-  const int step = std::max(label_step(map.cells.cols(), cell * static_cast<double>(map.cells.cols()),
-                                       widest_label(static_cast<int>(letters))),
-                            label_step(map.cells.rows(), cell * static_cast<double>(map.cells.rows()), label_line));
-  drawing.x_ticks = bin_ticks(map.columns, step, label);
-  drawing.y_ticks = bin_ticks(map.rows, step, label);
+  MapDrawing drawing = cell_map_drawing(map, canvas, [&](std::int64_t bin) { return token_label(start(bin)); });
   drawing.color_label = fmt::format("{}{}", measure, aggregate_text(options.agg, map.heads));
   if (map.has_counts) hatch_little_data(drawing, map.support, min_count_of(options));
   set_scale(drawing, options, {0, 1});
@@ -256,6 +230,37 @@ FigureScript heads_figure(const FigureOptions& options, const DrawnTable& drawn)
 
 }  // namespace
 
+void hatch_little_data(MapDrawing& map, const Matrix& counts, double min_count) {
+  for (std::size_t row = 0; row < map.cells.rows(); ++row) {
+    for (std::size_t column = 0; column < map.cells.cols(); ++column) {
+      double& value = map.cells.row(row)[column];
+      if (std::isnan(value) || !(counts.row(row)[column] < min_count)) continue;
+      value = std::numeric_limits<double>::quiet_NaN();
+      map.hatched.push_back({row, column});
+    }
+  }
+  map.hatch_note = "little data";
+}
+
+MapDrawing cell_map_drawing(const CellMap& map, const Canvas& canvas,
+                            const std::function<std::string(std::int64_t)>& label) {
+  std::size_t letters = 1;
+  for (const std::int64_t bin : bin_edges(map.columns)) letters = std::max(letters, label(bin).size());
+  MapDrawing drawing;
+  drawing.cells = map.cells;
+  drawing.square_cells = true;
+  // Cells are square, so the narrower side sets their size. Both axes count the same buckets or bins: one step for
+  // both.
+  const double cell = std::min((canvas.width - map_margin) / static_cast<double>(map.cells.cols()),
+                               (canvas.height - upright_margin) / static_cast<double>(map.cells.rows()));
+  const int step = std::max(label_step(map.cells.cols(), cell * static_cast<double>(map.cells.cols()),
+                                       widest_label(static_cast<int>(letters))),
+                            label_step(map.cells.rows(), cell * static_cast<double>(map.cells.rows()), label_line));
+  drawing.x_ticks = bin_ticks(map.columns, step, label);
+  drawing.y_ticks = bin_ticks(map.rows, step, label);
+  return drawing;
+}
+
 Canvas head_map_canvas(const FigureOptions& options, const HeadMap& map) {
   const auto layers = static_cast<double>(map.values.rows());
   const auto heads = static_cast<double>(map.values.cols());
@@ -278,6 +283,7 @@ FigureScript figure_script(const FigureOptions& options) {
                 fmt::format("`vmin` should be below `vmax`: {} is not below {}", *options.vmin, *options.vmax));
   }
   if (options.kind >= FigureKind::changes) return comparison_figure(options);
+  if (options.against) return run_pair_figure(options);
   const DrawnTable drawn = drawn_table(options);
   switch (options.kind) {
     case FigureKind::plasticity:

@@ -142,7 +142,7 @@ double squared_length(std::span<const double> vector) {
 
 }  // namespace
 
-RowSample::RowSample(const HeadRows& rows) : rows_(std::min(rows.size(), most_rows)) {
+RowSample::RowSample(const RowsView& rows) : rows_(std::min(rows.size(), most_rows)) {
   std::vector<std::size_t> chosen(rows_);
   for (std::size_t i = 0; i < rows_; ++i) chosen[i] = i * rows.size() / rows_;
   // Stable, so that sums have one order.

@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "attention_plasticity/base/head_rows.h"
+#include "attention_plasticity/base/large_vector.h"
 #include "attention_plasticity/rotation.h"
+#include "attention_plasticity/rows.h"
 
 namespace attention_plasticity {
 
@@ -17,7 +18,7 @@ class RowSample {
  public:
   static constexpr std::size_t most_rows = 1024;
 
-  explicit RowSample(const HeadRows& rows);
+  explicit RowSample(const RowsView& rows);
 
   std::size_t width() const { return total_.size(); }
   std::size_t rows() const { return rows_; }

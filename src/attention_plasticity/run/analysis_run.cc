@@ -108,22 +108,6 @@ RunResult gathered(std::vector<HeadOutcome> outcomes, const std::optional<std::v
 
 namespace {
 
-// An inferred rotation is the one that fits the vectors best.
-bool is_rotation_checked(const PreparedRun& prepared, const RunConfig& config) {
-  return prepared.rotation && prepared.rotation->source != RotationSource::inferred &&
-         config.rotation_check != RotationCheck::off;
-}
-
-// What the vectors say about the rotation; none when no file says anything.
-std::optional<RotationShares> checked_shares(RotationEvidence& evidence, const PreparedRun& prepared,
-                                             const RunConfig& config, const RunObserver& observer) {
-  if (evidence.empty()) return std::nullopt;
-  const std::string complaint = rotation_complaint(evidence, prepared, config);
-  if (!complaint.empty() && config.rotation_check == RotationCheck::error) throw Error(ErrorKind::usage, complaint);
-  if (!complaint.empty()) observer.warning(complaint);
-  return evidence.shares();
-}
-
 // Memory that heads hand on to each other serves nobody after the last one.
 struct ReleaseMemory {
   ReleaseMemory() = default;
@@ -146,7 +130,7 @@ class Measuring {
   Measuring(const PreparedRun& prepared, const RunConfig& config, const RunMeans& means, const RunObserver& told)
       : means_(means),
         observer_(with_all_functions(told)),
-        evidence_(is_rotation_checked(prepared, config) ? configured_evidence(prepared, config) : nullptr),
+        evidence_(configured_evidence(prepared, config, rotation_files(prepared.tasks))),
         context_{prepared, config, observer_, evidence_.get(), {}} {}
 
   HeadOutcomes heads(std::span<const HeadTask> tasks) {

@@ -16,7 +16,6 @@
 #include "attention_plasticity/run/read_options.h"
 
 namespace attention_plasticity {
-namespace {
 
 std::string over_limit_text(const OverMemoryLimit& over) {
   return fmt::format(
@@ -24,8 +23,6 @@ std::string over_limit_text(const OverMemoryLimit& over) {
       "`max_tokens_per_head`",
       size_text(over.needed()), size_text(over.limit()), over.what_for().empty() ? "" : ": ", over.what_for());
 }
-
-}  // namespace
 
 HeadPass::HeadPass(std::span<const HeadTask> tasks, Context context, Ended ended)
     : tasks_(tasks), context_(context), ended_(std::move(ended)) {}

@@ -8,9 +8,11 @@
 #include <set>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "attention_plasticity/analyze_dump.h"
+#include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/head_outcome.h"
 #include "attention_plasticity/run/head_queue.h"
@@ -21,6 +23,9 @@ namespace attention_plasticity {
 
 /// Waits until the files of a task are there; what it throws ends the run.
 using HeadArrival = std::function<void(const HeadTask&)>;
+
+/// Why a head has no result when the memory of a run is too little for it.
+std::string over_limit_text(const OverMemoryLimit& over);
 
 /// One pass over heads: reads and analyses each, and hands over what became of it.
 class HeadPass {

@@ -205,14 +205,12 @@ void add_rotation(PreparedRun& prepared, const RunConfig& config, const fs::path
     return;
   }
   if (config.analysis.vectors == Vectors::pre) {
-    prepared.notes.emplace_back(
-        "position-exact plasticity is left out, since the model's rotation is unknown and vectors captured before it "
-        "do not show it: pass `rope_config` with the model's config.json, or `rope_theta`");
+    prepared.notes.emplace_back(pre_vectors_show_no_rotation);
     return;
   }
   prepared.needs_all_files = is_incomplete(prepared);
   if (prepared.needs_all_files) return;
-  InferredRotation inferred = infer_rotation(prepared.tasks, config);
+  InferredRotation inferred = infer_rotation(rotation_files(prepared.tasks), config);
   prepared.rotation = std::move(inferred.rotation);
   prepared.rotation_shares = std::move(inferred.shares);
   (inferred.may_be_wrong ? prepared.warnings : prepared.notes).push_back(std::move(inferred.line));

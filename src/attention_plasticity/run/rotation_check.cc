@@ -260,9 +260,11 @@ std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks) {
   return files;
 }
 
-std::unique_ptr<RotationEvidence> configured_evidence(const PreparedRun& prepared, const RunConfig& config) {
-  if (!prepared.rotation) return nullptr;
-  std::vector<RotationFile> files = rotation_files(prepared.tasks);
+std::unique_ptr<RotationEvidence> configured_evidence(const PreparedRun& prepared, const RunConfig& config,
+                                                      std::vector<RotationFile> files) {
+  if (!prepared.rotation || config.rotation_check == RotationCheck::off) return nullptr;
+  // An inferred rotation is the one that fits the vectors best.
+  if (prepared.rotation->source == RotationSource::inferred) return nullptr;
   const RotationOfLayer described = [&rotation = *prepared.rotation](int layer, std::size_t width) {
     return std::optional(rotation.layer(layer, width).rotation);
   };
@@ -276,6 +278,15 @@ std::unique_ptr<RotationEvidence> configured_evidence(const PreparedRun& prepare
 std::string rotation_complaint(RotationEvidence& evidence, const PreparedRun& prepared, const RunConfig& config) {
   if (evidence.empty()) return {};
   return Check(evidence, prepared, config).complaint();
+}
+
+std::optional<RotationShares> checked_shares(RotationEvidence& evidence, const PreparedRun& prepared,
+                                             const RunConfig& config, const RunObserver& observer) {
+  if (evidence.empty()) return std::nullopt;
+  const std::string complaint = rotation_complaint(evidence, prepared, config);
+  if (!complaint.empty() && config.rotation_check == RotationCheck::error) throw Error(ErrorKind::usage, complaint);
+  if (!complaint.empty() && observer.warning) observer.warning(complaint);
+  return evidence.shares();
 }
 
 }  // namespace attention_plasticity

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/analyze_dump.h"
 #include "attention_plasticity/run/prepared_run.h"
 #include "attention_plasticity/run/rotation_evidence.h"
 
@@ -31,11 +32,18 @@ DescribedWay described_way(const RotationWay& way, std::size_t width);
 /// The files of a run's heads, by which its rotation is judged.
 std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks);
 
-/// Collects what a run's vectors say about the configured rotation; null when none is known.
-std::unique_ptr<RotationEvidence> configured_evidence(const PreparedRun& prepared, const RunConfig& config);
+/// Collects what the vectors of `files` say about a run's configured rotation; null when none is known, when it was
+/// inferred from them, or when it is not to be checked.
+std::unique_ptr<RotationEvidence> configured_evidence(const PreparedRun& prepared, const RunConfig& config,
+                                                      std::vector<RotationFile> files);
 
 /// What the vectors say against the configured rotation, in one line with both shares and what to pass; empty when
 /// nothing. Reads files a second time where a theta of its own may fit better.
 std::string rotation_complaint(RotationEvidence& evidence, const PreparedRun& prepared, const RunConfig& config);
+
+/// Tells such a complaint as a warning, and returns what the vectors say; none when no file says anything. Throws
+/// Error(usage) when there is one and `rotation_check` is `error`.
+std::optional<RotationShares> checked_shares(RotationEvidence& evidence, const PreparedRun& prepared,
+                                             const RunConfig& config, const RunObserver& observer);
 
 }  // namespace attention_plasticity

@@ -73,6 +73,7 @@ void with_rows(const RotationFile& file, const RunConfig& config, const Use& use
   try {
     MemoryAccount account(config.memory_limit.value_or(std::numeric_limits<std::uint64_t>::max()));
     const MemoryAccount::Scope counted(config.memory_limit ? &account : nullptr);
+    if (file.rows) return file.rows(use);
     const HeadFile content = read_head_file(file.path, file.side, read_options(config));
     use(content.rows);
   } catch (const Error&) {
@@ -85,7 +86,7 @@ void with_rows(const RotationFile& file, const RunConfig& config, const Use& use
 // Of a file that was readable before; none: it is not any more.
 std::optional<RowSample> read_sample(const RotationFile& file, const RunConfig& config) {
   std::optional<RowSample> sample;
-  with_rows(file, config, [&](const HeadRows& rows) {
+  with_rows(file, config, [&](const RowsView& rows) {
     const MemoryAccount::Scope not_counted(nullptr);
     sample.emplace(rows);
   });
@@ -139,7 +140,7 @@ std::optional<std::size_t> RotationEvidence::find(Side side, const HeadKey& head
   return static_cast<std::size_t>(found - files_.begin());
 }
 
-std::optional<FileEvidence> RotationEvidence::add(Side side, const HeadKey& head, const HeadRows& rows) {
+std::optional<FileEvidence> RotationEvidence::add(Side side, const HeadKey& head, const RowsView& rows) {
   const std::optional<std::size_t> index = find(side, head);
   if (!index || rows.size() < 2) return std::nullopt;
   // What is kept outlives the account of the head. Two copies of the sample are there at once.
@@ -169,7 +170,7 @@ void RotationEvidence::restore(Side side, const HeadKey& head, FileEvidence evid
 
 void RotationEvidence::read_all(const RunConfig& config) {
   for (const RotationFile& file : files_) {
-    with_rows(file, config, [&](const HeadRows& rows) { add(file.side, file.head, rows); });
+    with_rows(file, config, [&](const RowsView& rows) { add(file.side, file.head, rows); });
   }
 }
 

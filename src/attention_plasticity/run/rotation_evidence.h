@@ -8,18 +8,22 @@
 #include <span>
 #include <vector>
 
-#include "attention_plasticity/base/head_rows.h"
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/rotary/rotation_way.h"
+#include "attention_plasticity/rows.h"
 #include "attention_plasticity/run/config.h"
 
 namespace attention_plasticity {
+
+/// Calls a function with rows that are in memory. Throws Error(input) for rows that cannot be used.
+using GivenRows = std::function<void(const std::function<void(const RowsView&)>&)>;
 
 /// A file by which a dump's rotation is judged.
 struct RotationFile {
   Side side = Side::query;
   HeadKey head;
-  std::filesystem::path path;
+  std::filesystem::path path = {};
+  GivenRows rows = {};  ///< in place of a file; empty: they are read from `path`
 };
 
 /// Which share of the vectors' energy is fixed, that is, belongs to a mean that does not depend on position, when they
@@ -65,7 +69,7 @@ class RotationEvidence {
   RotationEvidence(std::vector<RotationFile> files, RotationOfLayer configured, RotationOfLayer described);
 
   /// Notes what a file says, and returns it, if the file is one of those that count, and has two rows.
-  std::optional<FileEvidence> add(Side side, const HeadKey& head, const HeadRows& rows);
+  std::optional<FileEvidence> add(Side side, const HeadKey& head, const RowsView& rows);
   /// Notes what `add` returned for a file in an earlier run.
   void restore(Side side, const HeadKey& head, FileEvidence evidence);
   /// Reads all files and adds them. Those that cannot be read are skipped.

@@ -153,8 +153,13 @@ InferredRotation inferred_rotation(RotationShares shares, const std::vector<Refi
   return rotation_of(refined.front(), next, std::move(shares), refined);
 }
 
-InferredRotation infer_rotation(const std::vector<HeadTask>& tasks, const RunConfig& config) {
-  RotationEvidence evidence(rotation_files(tasks), {}, {});
+const char* const pre_vectors_show_no_rotation =
+    "position-exact plasticity is left out, since the model's rotation is unknown and vectors captured before it do "
+    "not "
+    "show it: pass `rope_config` with the model's config.json, or `rope_theta`";
+
+InferredRotation infer_rotation(std::vector<RotationFile> files, const RunConfig& config) {
+  RotationEvidence evidence(std::move(files), {}, {});
   evidence.read_all(config);
   if (evidence.empty()) return nothing(std::nullopt, "the model's rotation is unknown");
   const std::vector<RefinedWay> refined = refined_ways(evidence, config);

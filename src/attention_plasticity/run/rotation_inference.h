@@ -29,6 +29,9 @@ std::vector<RefinedWay> refined_ways(RotationEvidence& evidence, const RunConfig
 InferredRotation inferred_rotation(RotationShares shares, const std::vector<RefinedWay>& refined);
 
 /// Infers the rotation of a run from the files of its heads, which are read twice.
-InferredRotation infer_rotation(const std::vector<HeadTask>& tasks, const RunConfig& config);
+InferredRotation infer_rotation(std::vector<RotationFile> files, const RunConfig& config);
+
+/// Says that it cannot be done, for vectors that were captured before the rotation.
+extern const char* const pre_vectors_show_no_rotation;
 
 }  // namespace attention_plasticity

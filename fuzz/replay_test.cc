@@ -34,7 +34,7 @@ TEST(AP_FUZZ_TARGET, ReplaysItsCorpus) {
       EXPECT_EQ(replay(input.substr(0, at)), 0);
       if (input.empty()) continue;
       std::string changed = input;
-      changed[at] = static_cast<char>(changed[at] ^ (1 << (i % 8)));
+      changed[at] = static_cast<char>(static_cast<unsigned char>(changed[at]) ^ (1U << (i % 8U)));
       EXPECT_EQ(replay(changed), 0);
     }
     ++inputs;

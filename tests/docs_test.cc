@@ -47,7 +47,7 @@ constexpr KnownText known_texts[]{
 const std::map<std::string, std::string> held_elsewhere{
     {"cmake", "Install.ConsumerBuildsAndRuns, Install.FetchContentBuildsAndRuns"},
     {"cpp", "Install.ConsumerBuildsAndRuns"},
-    {"python", "RandomAxes.AreThoseOfTheRecipeInNumPy; tests/python/test_docs.py"},
+    {"python", "RandomAxes.AreThoseOfTheRecipeInNumPy; tests/python/test_docs.py; tests/capture/test_docs.py"},
 };
 
 // What a page takes for granted: commands that are run before its own.
@@ -219,6 +219,8 @@ class DocsFolder : public testing::Test {
                                 "HF_HUB_CACHE=",
                                 "HF_TOKEN=",
                                 "HF_HUB_OFFLINE=",
+                                // capture, study and evaluate read their flags; Python's part is held by tests/capture.
+                                "ATTENTION_PLASTICITY_PYTHON=/bin/true",
                                 "no_proxy=127.0.0.1,127.0.0.2"};
     return run_program({"-c", command}, surroundings);
   }

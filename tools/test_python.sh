@@ -2,6 +2,7 @@
 # Builds the wheel of the Python package, installs it into a virtual environment that has nothing else of the project,
 # and runs tests/python there: tools/test_python.sh [ARGUMENTS OF PYTEST]
 #
+#   tools/test_python.sh --only-wheel   makes build/wheel-pythonX.Y and stops
 #   tools/test_python.sh --asan [ARGUMENTS OF PYTEST]   the same with AddressSanitizer and UndefinedBehaviorSanitizer
 #   tools/test_python.sh --wheel   makes dist/ instead: a source archive, and a wheel that other Linux systems can use
 #
@@ -83,6 +84,9 @@ done
 case "${1:-}" in
   --wheel)
     make_wheel
+    exit 0 ;;
+  --only-wheel)
+    build_wheel build/release "${same_arrow[@]}"
     exit 0 ;;
   --asan)
     shift

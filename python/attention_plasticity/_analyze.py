@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._option_types import HeadOptions, Options
+    from ._transformers.capturing import Dump
 
 _NO_OUTPUTS = {"The outputs": "analyze() writes no files; use result.save(folder)"}
 _NO_DUMP = {
@@ -39,7 +40,7 @@ def tables() -> list[dict[str, Any]]:
 
 
 def analyze(
-    source: str | os.PathLike[str] | Mapping[Any, Any] | None = None,
+    source: str | os.PathLike[str] | Mapping[Any, Any] | Dump | None = None,
     *,
     progress: bool | None = None,
     **options: Unpack[Options],
@@ -47,7 +48,7 @@ def analyze(
     """Measures the heads of a dump.
 
     source: a folder with a dump; the name of a dataset of the Hugging Face Hub, as org/name; a configuration, FILE.yaml;
-        or heads in memory: a mapping from (layer, q_head), or (layer, q_head, k_head), to queries and keys, each of them
+        what `capture` gives; or heads in memory: a mapping from (layer, q_head), or (layer, q_head, k_head), to queries and keys, each of them
         `Rows` or a table with the columns of a dump. None: the options name the dump.
     progress: True or False; None: a bar in a terminal and in a notebook.
 
@@ -57,6 +58,9 @@ def analyze(
     Raises ConfigError, InputError, AccessError, NetworkError.
 
     """
+    if hasattr(source, "_analyzed"):  # what `capture` gives
+        source, said = source._analyzed()
+        options = {**said, **options}
     with Progress(progress) as tell:
         if isinstance(source, Mapping):
             run, raised = _run_arrays(source, dict(options), tell)

@@ -24,4 +24,6 @@ def main() -> NoReturn:
         sys.exit(f"attention-plasticity: {error}")
     environment = dict(os.environ)
     add_ca_file(environment)
+    # The program becomes this Python again for the commands that run a model.
+    environment["ATTENTION_PLASTICITY_PYTHON"] = sys.executable
     os.execve(program(), ["attention-plasticity", *sys.argv[1:]], environment)

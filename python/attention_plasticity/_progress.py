@@ -55,6 +55,8 @@ class Progress:
             warn(what[0])
         elif kind == "note":
             _log.info("%s", what[0])
+        elif self._wanted and kind == "step":
+            self._show(what[0], what[1], what[2], unit=what[3])
         elif self._wanted and kind == "head":
             self._show("heads", what[2], what[3], unit="head")
         elif self._wanted and kind == "download":

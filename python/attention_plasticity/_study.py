@@ -99,6 +99,13 @@ def plan(
     return Plan(found)
 
 
+def read_plan(file: str | os.PathLike[str]) -> Plan:
+    """The plan that `Plan.to_file` or the program wrote, in json."""
+    from . import _runs
+
+    return Plan(_runs.read_plan(os.fsdecode(file)))
+
+
 class Validation:
     """How well measures agree with labels of heads: rank correlations, and areas under the ROC curve."""
 

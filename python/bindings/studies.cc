@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/report/report.h"
 #include "attention_plasticity/results/head_metrics.h"
@@ -130,6 +131,9 @@ void bind_plans(nb::module_& module) {
       },
       "results"_a, "keep"_a.none(), "threshold"_a.none(), "column"_a, "group"_a, "window"_a, "sinks"_a, "missing"_a,
       "labels"_a.none());
+  module.def(
+      "read_plan", [](const std::string& file) { return parse_plan_json(read_text_file(file), file); }, "file"_a,
+      "The plan of a file in json.");
   module.def("plan_defaults", [] {
     const CachePlanOptions options;
     nb::dict defaults;

@@ -31,6 +31,9 @@ std::span<const ExitStatus> exit_statuses();
 Command analyze_command();
 int run_analyze(const Arguments& arguments);
 
+Command capture_command();
+int run_capture(const Arguments& arguments);
+
 Command compare_command();
 int run_compare(const Arguments& arguments);
 
@@ -39,6 +42,9 @@ int run_completion(const Arguments& arguments);
 
 Command download_command();
 int run_download(const Arguments& arguments);
+
+Command evaluate_command();
+int run_evaluate(const Arguments& arguments);
 
 Command inspect_command();
 int run_inspect(const Arguments& arguments);
@@ -57,6 +63,9 @@ int run_plot(const Arguments& arguments);
 
 Command report_command();
 int run_report(const Arguments& arguments);
+
+Command study_command();
+int run_study(const Arguments& arguments);
 
 Command synth_command();
 int run_synth(const Arguments& arguments);

@@ -268,7 +268,7 @@ std::optional<RotationRules> rules_of(const JsonFields& fields) {
   if (fields.flag("alibi").value_or(false)) return std::nullopt;
   RotationRules rules;
   // Granite 4 models without rotation keep a rope_theta.
-  if (fields.text("position_embedding_type") == "nope") {
+  if (fields.text("position_embedding_type") == "nope" || config.family.rotated == RotatedLayers::none) {
     rules.rotates = {{0}, true};
     return rules;
   }

@@ -163,10 +163,15 @@ TEST(ModelConfig, FallsBackToTheTopWhenTheTextPartSaysNothing) {
   EXPECT_EQ(layer.theta, 77);
 }
 
-TEST(ModelConfig, OfModelsWithoutRotationSaysNothing) {
+TEST(ModelConfig, KnowsModelsWithLearnedPositions) {
+  for (const char* type : {"gpt2", "gpt_bigcode", "gpt_neo", "opt"}) {
+    EXPECT_EQ(layer_of({{"model_type", type}, {"n_embd", 768}, {"n_head", 12}}, 3, 64).kind, RotaryKind::none) << type;
+  }
+}
+
+TEST(ModelConfig, OfOtherModelsWithoutRotationSaysNothing) {
   for (const auto* const config :
-       {R"({})", R"({"model_type": "gpt2", "n_embd": 768, "n_head": 12})",
-        R"({"model_type": "opt", "hidden_size": 768})",
+       {R"({})", R"({"model_type": "novel", "n_embd": 768, "n_head": 12})",
         R"({"model_type": "bloom", "rope_scaling": null, "rope_theta": null})", R"({"model_type": "bert",
         "position_embedding_type": "absolute"})",
         R"({"rope_parameters": {}})", R"({"text_config": {}})"}) {

@@ -12,6 +12,7 @@ enum class RotatedLayers {
   all,                    ///< except those that `no_rope_layers` leaves out
   sliding,                ///< those with sliding attention
   sliding_when_windowed,  ///< those with sliding attention; all when `sliding_window` is null
+  none,                   ///< positions are learned, and added to the embeddings
 };
 
 /// Defaults of one model type: what its config.json may leave out.

@@ -68,7 +68,7 @@ TEST(RotationSource, IsSilentWhenPositionExactPlasticityIsOff) {
 
 TEST(RotationSource, TellsWhatToPassWhenNothingIsKnown) {
   const SmallDump dump(1, 1, 1);
-  write_text(dump.root() / "config.json", R"({"model_type": "gpt2", "n_head": 12})");
+  write_text(dump.root() / "config.json", R"({"model_type": "novel", "n_head": 12})");
   const PreparedRun prepared = prepare_run(dump.config({{"--num_triples", "10"}, {"--vectors", "pre"}}));
   EXPECT_FALSE(prepared.rotation);
   ASSERT_EQ(prepared.notes.size(), 1U);
@@ -95,7 +95,7 @@ TEST(RotationSource, RefusesAGivenConfigThatCannotBeUsed) {
   EXPECT_EQ(refused().kind, ErrorKind::usage);
   EXPECT_TRUE(refused().message.starts_with("rope_config: ")) << refused().message;
   EXPECT_EQ(refused().file, given);
-  write_text(given, R"({"model_type": "gpt2"})");
+  write_text(given, R"({"model_type": "novel"})");
   EXPECT_EQ(refused().message,
             "rope_config: describes no rotation; pass `rope_theta`, or `rope: none` for a model without rotation");
   write_text(given, R"({"model_type": "llama", "rope_theta": 1e4, "rope_scaling": {"rope_type": "unheard of"}})");

@@ -1,0 +1,48 @@
+"""From a model to its report in one call."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .._analyze import analyze
+from .._errors import ConfigError
+from .._result import Result
+from .capturing import LABELS_FILE, capture
+
+# Below the folder of a study.
+DUMP_FOLDER = "dump"
+REPORT_FILE = "report.html"
+
+
+def study(
+    model: Any,
+    tokenizer: Any = None,
+    texts: Any = None,
+    *,
+    output: str | os.PathLike[str],
+    analysis: dict[str, Any] | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Result:
+    """Captures a model, labels its heads, analyses them and writes a report.
+
+    output: a folder, which then holds the dump (dump/), the tables and run.json, head_labels.csv and report.html.
+    analysis: options of `analyze`. Model, tokenizer, texts and all other options are those of `capture`.
+
+    A study that was interrupted goes on where it stopped when it is called again.
+    """
+    folder = Path(os.fsdecode(output))
+    if "labels" in options:
+        raise ConfigError("`labels`: a study always labels the heads")
+    overwrite = bool(options.get("overwrite", False))
+    dump = capture(model, tokenizer, texts, output=folder / DUMP_FOLDER, labels=True, progress=progress, **options)
+    result = analyze(dump, progress=progress, **(analysis or {}))
+    result.save(folder, overwrite=overwrite)
+    labels = folder / LABELS_FILE
+    assert dump.path is not None
+    found = dump.path / LABELS_FILE
+    labels.write_bytes(found.read_bytes())
+    result.report(folder / REPORT_FILE, labels=labels)
+    return result

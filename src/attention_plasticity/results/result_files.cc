@@ -163,7 +163,7 @@ void ResultFiles::find_table(const ResultTable& table, const std::optional<fs::p
     if (found == wanted.end()) return;
     file = folder_ / *found;
   }
-  std::string bytes = read_file_bytes(file);
+  std::string bytes = read_file_bytes(file, most_table_bytes);
   if (const std::string why = record_ ? stranger(file, bytes, *record_, run_name()) : ""; !why.empty()) {
     left_out_[place(table.id)] = {file, why};
   } else {

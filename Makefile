@@ -15,7 +15,7 @@ help:
 	@echo "make check           tests under sanitizers, clang-tidy, formatting"
 	@echo "make reference       make the API reference of the library from its headers"
 	@echo "make site            make the site of the docs, with the reference of the Python package"
-	@echo "make fuzz            feed the parsers of what the Hub answers with broken answers, for ten minutes"
+	@echo "make fuzz            feed broken input to every parser, each for FUZZ_SECONDS (600)"
 	@echo "make fresh           prove set-up, run and test in a bare Debian 12"
 	@echo "make bench           measure speed and memory on synthetic dumps, against the targets"
 	@echo "make bench-check     fail when a kernel takes 10 % more instructions than before"
@@ -68,7 +68,7 @@ format:
 
 fuzz:
 	@tools/setup.sh fuzz
-	@tools/fuzz.sh
+	@tools/fuzz.sh --seconds $(or $(FUZZ_SECONDS),600)
 
 fresh:
 	@tools/setup.sh fresh

@@ -9,6 +9,14 @@ target_compile_options(ap_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wco
 target_compile_options(ap_flags INTERFACE -fvisibility=hidden -fvisibility-inlines-hidden)
 # For ccache, which takes files with precompiled headers only so.
 target_compile_options(ap_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+# Files of strangers are read. What an error in that could be used for is made harder: return addresses are guarded, the
+# stack cannot be jumped over or executed, calls of the C library know the size of their buffers, and tables of addresses
+# are read-only once the program runs. tests/program_hardening_test.cc looks for it in the program.
+if(NOT AP_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  target_compile_options(ap_flags INTERFACE
+    $<$<CONFIG:Release>:-fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
+  target_link_options(ap_flags INTERFACE $<$<CONFIG:Release>:-Wl,-z,relro,-z,now,-z,noexecstack>)
+endif()
 if(AP_SANITIZE)
   target_compile_options(ap_flags INTERFACE -fsanitize=${AP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(ap_flags INTERFACE -fsanitize=${AP_SANITIZE})

@@ -52,6 +52,7 @@ const std::map<std::string, std::string> held_elsewhere{
 
 // What a page takes for granted: commands that are run before its own.
 const std::map<std::string, std::vector<std::string>> before{
+    {"docs/formats.md", {"attention-plasticity analyze --config configs/example-minidoc-qwen3.yaml --quiet"}},
     {"docs/method.md",
      {"attention-plasticity analyze --config configs/example-smollm2-135m.yaml --quiet",
       "attention-plasticity analyze --config configs/example-minidoc-qwen3.yaml --quiet"}},

@@ -42,8 +42,8 @@ TEST_F(ProgramCompare, OfARunWithItselfIsZero) {
     EXPECT_EQ(table.number(row, table.find("difference").value_or(0)), 0);
     EXPECT_TRUE(std::isnan(table.number(row, table.find("q").value_or(0))));
   }
-  EXPECT_EQ(names_in(diff),
-            (std::vector<std::string>{"change_map.png", "changes.png", "comparison.json", "head_differences.csv"}));
+  EXPECT_EQ(names_in(diff), (std::vector<std::string>{"change_map.png", "changes.png", "comparison.json", "curves.png",
+                                                      "distances.png", "head_differences.csv", "report.html"}));
 }
 
 TEST_F(ProgramCompare, WarnsOfOtherSettingsAndWritesNothingByItself) {
@@ -74,6 +74,25 @@ TEST_F(ProgramCompare, FollowsASeries) {
   EXPECT_EQ(summary["runs"][2]["x"], 100.0);
   EXPECT_EQ(read_csv(out / "head_series.csv").rows.size(), 2U * 8U * 3U);
   EXPECT_TRUE(fs::exists(out / "series.png"));
+  EXPECT_TRUE(fs::exists(out / "report.html"));
+}
+
+TEST_F(ProgramCompare, FigureThatCannotBeDrawnIsLeftOut) {
+  const fs::path a = results("a");
+  const fs::path b = here_ / "b";
+  fs::copy(a, b);
+  Json description = Json::parse(std::ifstream(b / "run.json"));
+  description["sampling"]["bucket_size"] = 256;
+  std::ofstream(b / "run.json") << description.dump();
+  const fs::path diff = here_ / "diff";
+  const Outcome outcome = compare({a.string(), b.string(), "--output", diff.string(), "--quiet"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("curves.png is not drawn: " + (b / "head_time_plasticity.csv").string() +
+                             ": cannot be drawn against"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_FALSE(fs::exists(diff / "curves.png"));
+  EXPECT_TRUE(fs::exists(diff / "distances.png"));
 }
 
 TEST_F(ProgramCompare, ModelsOfOtherShapesAreRefused) {

@@ -75,9 +75,22 @@ TEST_F(ProgramReport, IsWrittenToTheFolderOfTheResultsByDefault) {
   EXPECT_TRUE(fs::exists(here_ / "results/report.html"));
 }
 
+TEST_F(ProgramReport, RunsThatDoNotFitAreShownWithAWarning) {
+  const Outcome outcome = report({sample, python, "--output", "r.html"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(last_line(outcome.err), "warning: " + python + ": holds no run.json, so it is not known what was measured");
+  EXPECT_TRUE(outcome.out.starts_with("r.html: 2 runs, 100 heads, ")) << outcome.out;
+  EXPECT_NE(content(here_ / "r.html").find("holds no run.json, so it is not known what was measured"),
+            std::string::npos);
+}
+
 TEST_F(ProgramReport, WrongUseIsTwo) {
-  EXPECT_EQ(complaint({}, 2), "report takes one folder of results: attention-plasticity report RESULTS");
-  EXPECT_EQ(complaint({sample, sample}, 2), "report takes one folder of results: attention-plasticity report RESULTS");
+  EXPECT_EQ(complaint({}, 2), "report takes folders of results: attention-plasticity report RESULTS");
+  EXPECT_EQ(complaint({sample, sample}, 2),
+            "the page of several runs belongs to no folder of results; name its file with --output");
+  EXPECT_EQ(complaint({sample, sample, "--output", "x.html", "--x", "step=1,2,3"}, 2), "--x has 3 values for 2 runs");
+  EXPECT_EQ(complaint({sample, sample, "--output", "x.html", "--x", "step=2,2"}, 2),
+            "two runs have the same step, 2: " + sample + " and " + sample);
   EXPECT_NE(complaint({sample, "--outptu", "x.html"}, 2).find("did you mean --output?"), std::string::npos);
   EXPECT_EQ(run({"report", "--help"}).code, 0);
 }

@@ -41,7 +41,7 @@ def make(folder):
             file = folder / f"l{layer:02}h00{side}" / "data.parquet"
             file.parent.mkdir(parents=True)
             file.write_bytes(content)
-    for name in ("README.md", "config.json", "_saver_state.json"):
+    for name in ("head_labels.csv", "config.json", "_saver_state.json"):
         (folder / name).write_text(f"{{}} {name}\n")
 
 

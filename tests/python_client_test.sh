@@ -48,14 +48,14 @@ client snapshot "$scratch/whole" "$revision" >/dev/null
 client verify "$scratch/whole" "$revision" "$dump"
 client sent_once "$log" "$dump"
 client snapshot "$scratch/part" "$revision" 'l00*' '*.json' >/dev/null
-client verify "$scratch/part" "$revision" "$dump" README.md l0{1,2,3,4}h00{q,k}/data.parquet
+client verify "$scratch/part" "$revision" "$dump" head_labels.csv l0{1,2,3,4}h00{q,k}/data.parquet
 cmp "$dump/l01h00q/data.parquet" "$(client file "$scratch/one" "$revision" l01h00q/data.parquet)"
 stop_hub
 start_hub --token hf_right --drop_after 1000x2
 HF_TOKEN=hf_right client snapshot "$scratch/private" "$revision" >/dev/null
 client verify "$scratch/private" "$revision" "$dump"
 has '^GET storage .* 200 1000$' || fail "no connection was dropped"
-if HF_TOKEN=hf_wrong "$python" "$steps" file "$scratch/no" "$revision" README.md >/dev/null 2>&1; then
+if HF_TOKEN=hf_wrong "$python" "$steps" file "$scratch/no" "$revision" head_labels.csv >/dev/null 2>&1; then
   fail "a wrong token opens a private repository"
 fi
 stop_hub

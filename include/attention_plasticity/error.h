@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "attention_plasticity/export.h"
 
@@ -24,16 +23,16 @@ enum class ErrorKind {
 AP_API int exit_code(ErrorKind kind);
 
 /// A failure that ends a head or a run. `what()` is one plain line that says what happened, where in the file, and what
-/// to do; it names configuration fields between backticks: `rope_theta`, or with a value `rope: none`.
+/// to do; it names configuration fields between backticks: `rope_theta`, or with a value `rope: none`. It holds no
+/// control characters and no bytes that are not UTF-8, whatever a file or a server said: they are spelled out, as \x1b.
 class AP_API Error : public std::runtime_error {
  public:
   /// `file` is the file that the failure is about; empty: none.
-  Error(ErrorKind kind, const std::string& message, std::string file = {})
-      : std::runtime_error(message), kind_(kind), file_(std::move(file)) {}
+  Error(ErrorKind kind, const std::string& message, std::string file = {});
 
   /// What went wrong. Thread-safe.
   ErrorKind kind() const { return kind_; }
-  /// The file that the failure is about; empty if there is none. Thread-safe.
+  /// The file that the failure is about, byte for byte; empty if there is none. Thread-safe.
   const std::string& file() const { return file_; }
 
  private:

@@ -24,7 +24,7 @@ struct HubSettings {
   bool use_symlinks = true;                         ///< if the file system has them; otherwise files are copied
 
   std::chrono::seconds answer_timeout{10};  ///< to connect, and without a byte of an answer of the API
-  std::chrono::seconds stall_timeout{10};   ///< without a byte of a file
+  std::chrono::seconds stall_timeout{10};   ///< below 1 KiB/s of a file
   std::string ca_file = {};                 ///< trusted certificates; empty: those of the system
   std::string ca_folder = {};               ///< folder of trusted certificates; empty: that of the system
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ._csv import frame_of_csv
-from ._labels import is_frame, labels_csv
+from ._labels import as_labels_file, is_frame, labels_csv
 from ._progress import warn
 from ._result import Result, as_result
 
@@ -80,11 +80,13 @@ def plan(
     window: int | None = None,
     sinks: int | None = None,
     missing: Literal["error", "full"] | None = None,
+    labels: str | os.PathLike[str] | pd.DataFrame | None = None,
 ) -> Plan:
     """Plans which KV heads keep their whole cache.
 
     Give one of `keep`, the share of the KV heads that stay full, and `threshold`, the least score of those. `column`
-    scores the query heads, and `group` makes the score of a KV head from those of its query heads. Others keep the
+    scores the query heads: a column of the metrics or of `labels`, with a minus sign before it to turn the order, or
+    several, separated by commas, for the mean of their ranks. `group` makes the score of a KV head from those of its query heads. Others keep the
     first `sinks` and the last `window` tokens. `missing`: what to do about a KV head without a score. None: the default
     of the program.
     """
@@ -92,7 +94,9 @@ def plan(
 
     given: dict[str, Any] = {"column": column, "group": group, "window": window, "sinks": sinks, "missing": missing}
     options = {**_runs.plan_defaults(), **{name: value for name, value in given.items() if value is not None}}
-    return Plan(_runs.plan_cache(as_result(results)._path(), keep=keep, threshold=threshold, **options))
+    with as_labels_file(labels) as file:
+        found = _runs.plan_cache(as_result(results)._path(), keep=keep, threshold=threshold, labels=file, **options)
+    return Plan(found)
 
 
 class Validation:

@@ -80,11 +80,11 @@ nb::dict curves(const std::filesystem::path& results, const Indices& layers, con
 }
 
 nb::dict cell_figure(const CellMap& map, const DrawnTable& drawn, const char* counted, std::size_t min_count,
-                     const std::function<double(int)>& start) {
-  const auto edges = [&](int first, std::size_t count) {
+                     const std::function<double(std::int64_t)>& start) {
+  const auto edges = [&](const std::vector<std::int64_t>& bins) {
     std::vector<double> starts;
     std::vector<std::string> labels;
-    for (int bin = first; bin <= first + static_cast<int>(count); ++bin) {
+    for (const std::int64_t bin : bin_edges(bins)) {
       starts.push_back(start(bin));
       labels.push_back(token_label(starts.back()));
     }
@@ -96,8 +96,8 @@ nb::dict cell_figure(const CellMap& map, const DrawnTable& drawn, const char* co
   nb::dict figure;
   figure["values"] = array_of(map.cells);
   figure["support"] = map.has_counts ? array_of(map.support) : nb::none();
-  figure["rows"] = edges(map.first_row, map.cells.rows());
-  figure["columns"] = edges(map.first_column, map.cells.cols());
+  figure["rows"] = edges(map.rows);
+  figure["columns"] = edges(map.columns);
   figure["heads"] = map.heads;
   figure["caption"] =
       cells_caption(map.has_counts ? &map.counts : nullptr, head_text(drawn.table, map.heads, drawn.all_heads), counted,
@@ -117,9 +117,9 @@ nb::dict heatmap(const std::filesystem::path& results, const Indices& layers, co
   const DrawnTable drawn = drawn_table(options);
   const BucketGeometry geometry = geometry_of(options, drawn.run);
   const CellMap map = bucket_map(drawn.table, aggregate_of(agg));
-  check_reach(geometry, map.first_row + static_cast<int>(map.cells.rows()));
+  check_reach(geometry, bin_edges(map.rows).back());
   nb::dict figure =
-      cell_figure(map, drawn, "pairs of keys", min_count, [&](int bucket) { return geometry.start(bucket); });
+      cell_figure(map, drawn, "pairs of keys", min_count, [&](std::int64_t bucket) { return geometry.start(bucket); });
   figure["in_tokens"] = geometry.in_tokens;
   return figure;
 }

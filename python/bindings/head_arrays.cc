@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <cstring>
 #include <memory>
 #include <utility>
 
+#include "attention_plasticity/base/half_float.h"
 #include "attention_plasticity/error.h"
 
 namespace nb = nanobind;
@@ -16,20 +15,6 @@ namespace {
 
 using Bits = std::uint16_t;
 
-// IEEE binary16. Subnormal numbers are integers times 2^-24, which a float holds exactly.
-float from_half(Bits bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16U;
-  const std::uint32_t exponent = (bits >> 10U) & 0x1FU;
-  const std::uint32_t fraction = bits & 0x3FFU;
-  if (exponent == 0) {
-    const float value = static_cast<float>(fraction) * 0x1p-24F;
-    return sign == 0 ? value : -value;
-  }
-  const std::uint32_t wide = exponent == 0x1F ? 0xFFU : exponent + 112;
-  return std::bit_cast<float>(sign | (wide << 23U) | (fraction << 13U));
-}
-
-float from_bfloat(Bits bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U); }
 float from_float(float value) { return value; }
 
 template <class Stored, class Widen>
@@ -72,8 +57,8 @@ nb::object float32_rows(const AnyArray& array) {
     }
     return nb::cast(nb::ndarray<nb::numpy, const float>(array));
   }
-  if (is(nb::dlpack::dtype_code::Float, 16)) return widened<Bits>(array, from_half);
-  if (is(nb::dlpack::dtype_code::Bfloat, 16)) return widened<Bits>(array, from_bfloat);
+  if (is(nb::dlpack::dtype_code::Float, 16)) return widened<Bits>(array, float_of_half);
+  if (is(nb::dlpack::dtype_code::Bfloat, 16)) return widened<Bits>(array, float_of_bfloat16);
   if (is(nb::dlpack::dtype_code::Float, 64)) {
     throw Error(ErrorKind::input,
                 "vectors are float64, and the analysis reads single precision; round them yourself with "

@@ -1,8 +1,5 @@
 #include "options.h"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/config_fields.h"
@@ -27,28 +24,7 @@ ModelRotation rotation_in(const std::string& file) {
 
 }  // namespace
 
-std::vector<Setting> settings_of(const NamedTexts& options) {
-  std::vector<Setting> settings;
-  settings.reserve(options.size());
-  for (const auto& [name, text] : options) settings.push_back({name, text, ""});
-  return settings;
-}
-
-nb::list field_list() {
-  nb::list fields;
-  const RunConfig defaults;
-  for (const TypedField<RunConfig>& field : config_table()) {
-    nb::dict entry;
-    entry["name"] = field.name;
-    entry["type"] = field.type_text();
-    entry["help"] = field.help;
-    entry["default"] = field.get(defaults);
-    entry["default_text"] = field.default_text;
-    entry["group"] = field.group;
-    fields.append(entry);
-  }
-  return fields;
-}
+nb::list field_list() { return list_of_fields(config_table()); }
 
 std::optional<ModelRotation> rotation_of(const RunConfig& config) {
   if (config.rope == Rope::none) return ModelRotation::none();

@@ -52,10 +52,13 @@ nb::dict read_columns(const std::filesystem::path& folder, const std::string& na
   return columns_of(std::move(table));
 }
 
-CachePlan plan_of(const std::filesystem::path& results, const CachePlanOptions& options) {
+CachePlan plan_of(const std::filesystem::path& results, const std::optional<std::filesystem::path>& labels,
+                  const CachePlanOptions& options) {
   check(options);
   const ResultFiles files(results);
-  return plan_cache(read_head_metrics(files), files.description(), options);
+  std::optional<HeadLabels> read;
+  if (labels) read = read_head_labels(*labels);
+  return plan_cache(read_head_metrics(files), files.description(), options, read ? &*read : nullptr);
 }
 
 PlanFormat plan_format(const std::string& word) {
@@ -112,7 +115,7 @@ void bind_plans(nb::module_& module) {
       "plan_cache",
       [](const std::filesystem::path& results, std::optional<double> keep, std::optional<double> threshold,
          const std::string& column, const std::string& group, std::int64_t window, std::int64_t sinks,
-         const std::string& missing) {
+         const std::string& missing, const std::optional<std::filesystem::path>& labels) {
         CachePlanOptions options;
         options.keep = keep;
         options.threshold = threshold;
@@ -123,9 +126,10 @@ void bind_plans(nb::module_& module) {
         options.sinks = sinks;
         constexpr std::string_view ways[]{"error", "full"};
         options.keep_missing = word_index(missing, ways) == 1;
-        return plan_of(results, options);
+        return plan_of(results, labels, options);
       },
-      "results"_a, "keep"_a.none(), "threshold"_a.none(), "column"_a, "group"_a, "window"_a, "sinks"_a, "missing"_a);
+      "results"_a, "keep"_a.none(), "threshold"_a.none(), "column"_a, "group"_a, "window"_a, "sinks"_a, "missing"_a,
+      "labels"_a.none());
   module.def("plan_defaults", [] {
     const CachePlanOptions options;
     nb::dict defaults;
@@ -177,7 +181,7 @@ nb::tuple write_report(const std::filesystem::path& results, const std::filesyst
   Report report;
   {
     const nb::gil_scoped_release release;
-    report = make_report({results, labels, min_count});
+    report = make_report({{results}, labels, min_count});
     write_file_atomically(output, report.page);
   }
   return nb::make_tuple(report.heads, report.notes);

@@ -21,6 +21,14 @@ def test_plans_are_those_of_the_program(name, format, results, program_runs, tmp
     assert plan.to_file(tmp_path / f"plan.{format}", format).read_text() == expected
 
 
+def test_plans_can_be_scored_by_labels_and_by_mean_ranks(results, program_runs):
+    name, column = "minidoc-qwen3", "ap_exact,-previous_token"
+    labels = dump(name) / "head_labels.csv"
+    expected = run_program("plan", program_runs[name], "--keep", "0.5", "--labels", labels, f"--column={column}")
+    for given in (labels, pd.read_csv(labels)):
+        assert ap.plan(results[name], keep=0.5, column=column, labels=given).text("json") == expected
+
+
 def test_a_plan_is_a_table(results, tmp_path):
     plan = ap.plan(results["minidoc-qwen3"], keep=0.5)
     assert plan.heads.index.names == ["layer", "kv_head"]

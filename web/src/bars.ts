@@ -1,8 +1,8 @@
 // The top of the page, the bar that stays visible, and the switches of the lower charts.
 
 import { mainColumn } from "./columns.ts";
-import type { Dataset } from "./data.ts";
-import { button, element, segments } from "./dom.ts";
+import { caveatList } from "./comparison_card.ts";
+import { button, element, segments, selector } from "./dom.ts";
 import type { FilterProblem } from "./filter.ts";
 import { failureList, modelName, statusLine } from "./overview.ts";
 import { headName, type Page } from "./page.ts";
@@ -41,7 +41,9 @@ export function controlBar(page: Page, sections: [id: string, name: string][]) {
   const input = element("input", {
     type: "search",
     id: "filter",
-    placeholder: `such as 0.2<${mainColumn(page.data)}<0.5 and not layer<10`,
+    placeholder: page.data.comparison
+      ? `such as ${mainColumn(page.data)}_q<0.05 and ${mainColumn(page.data)}>0`
+      : `such as 0.2<${mainColumn(page.data)}<0.5 and not layer<10`,
     spellcheck: "false",
     autocomplete: "off",
     autocapitalize: "off",
@@ -58,12 +60,16 @@ export function controlBar(page: Page, sections: [id: string, name: string][]) {
     class: "quiet",
     "aria-label": "Clear the chosen head",
   });
+  const run = selector("Shown", page.runs.choices(), (show) => page.switchTo(show));
+  run.element.classList.add("shown-run-choice");
+  run.show(page.show);
   const bar = element(
     "div",
     { class: "bar", role: "region", "aria-label": "Filter and chosen head" },
     element(
       "div",
       { class: "bar-inner" },
+      page.runs.count > 1 ? run.element : null,
       element("label", { class: "field", for: "filter" }, element("span", {}, "Show heads with"), input),
       says,
       element("span", { class: "bar-head" }, chosen, clear),
@@ -125,7 +131,16 @@ export function scopeBar(page: Page) {
   };
 }
 
-export function header(data: Dataset, theme: HTMLElement): HTMLElement {
+function eyebrow({ data, runs }: Page): string {
+  const parts = ["Attention plasticity"];
+  if (data.comparison) parts.push(modelName(data), "the difference of two runs");
+  else if (runs.count > 1) parts.push(`run ${data.name}, one of ${runs.count}`);
+  return parts.join(" · ");
+}
+
+/** What the page says first: the model, or the two runs that are compared, and how it went. */
+export function header(page: Page, theme: HTMLElement): HTMLElement {
+  const { data, runs } = page;
   const copied = button(
     "Copy link",
     async () => {
@@ -144,9 +159,10 @@ export function header(data: Dataset, theme: HTMLElement): HTMLElement {
     "header",
     {},
     element("div", { class: "header-tools" }, theme, copied, print),
-    element("p", { class: "eyebrow" }, "Attention plasticity"),
-    element("h1", {}, modelName(data)),
+    element("p", { class: "eyebrow" }, eyebrow(page)),
+    element("h1", {}, data.comparison ? data.name : modelName(data)),
     statusLine(data),
     failureList(data),
+    caveatList("Runs that cannot be compared", runs.problems()),
   );
 }

@@ -5,7 +5,7 @@ import { shortName } from "./data.ts";
 import { button, element } from "./dom.ts";
 import { type ECharts, init } from "./echarts.ts";
 import { font, light } from "./look.ts";
-import { chooseHead, headName, markedHeads, type Page } from "./page.ts";
+import { aboutRun, chooseHead, headName, markedHeads, type Page } from "./page.ts";
 import { fileName, save } from "./save.ts";
 
 /** An ECharts option. The type that ECharts declares is too loose to catch a mistake, and too large to read. */
@@ -41,8 +41,8 @@ export interface Chart {
   /** What the chart shows, in a line or two. */
   caption(page: Page): string;
   option(page: Page, width: number): Option;
-  /** The series that mark the chosen heads; missing when choosing another head changes more than these series. */
-  mark?(page: Page): Option | Option[];
+  /** The series that mark the chosen heads; missing or null when choosing another head changes more than these series. */
+  mark?(page: Page): Option | Option[] | null;
   /** Shapes over the chart: what changes while the chart below stays as it is. They lie on a layer of their own, so that
    * thousands of items need not be drawn again. */
   overlay?(page: Page, frame: Frame): Shape[];
@@ -70,6 +70,7 @@ export class ChartCard {
   private readonly caption: HTMLElement;
   private readonly title: HTMLElement;
   private readonly values: TableView;
+  private readonly observer: ResizeObserver;
   private drawn: ECharts | null = null;
   private shapes: Shape[] = [];
   private printing: ECharts | null = null;
@@ -116,10 +117,11 @@ export class ChartCard {
         event.stopPropagation();
       }
     });
-    new ResizeObserver(() => {
+    this.observer = new ResizeObserver(() => {
       const { clientWidth } = this.canvas;
       if (clientWidth > 0 && clientWidth !== this.width && this.page) this.draw(this.page);
-    }).observe(this.canvas);
+    });
+    this.observer.observe(this.canvas);
   }
 
   draw(page: Page): void {
@@ -145,11 +147,21 @@ export class ChartCard {
   /** Marks the chosen heads in the chart as it is drawn; false when the chart must be drawn again. */
   markHead(page: Page): boolean {
     if (!this.drawn || (!this.chart.mark && !this.chart.overlay)) return false;
+    const marks = this.chart.mark?.(page);
+    if (marks === null) return false;
     this.page = page;
-    if (this.chart.mark) this.drawn.setOption({ series: [this.chart.mark(page)].flat() });
+    if (marks) this.drawn.setOption({ series: [marks].flat() });
     this.cover(page);
     this.describe(page);
     return true;
+  }
+
+  /** Frees what the chart holds; the card is not drawn again. */
+  takeDown(): void {
+    this.observer.disconnect();
+    this.drawn?.dispose();
+    this.drawn = null;
+    this.page = null;
   }
 
   isInSight(): boolean {
@@ -217,7 +229,9 @@ export class ChartCard {
   }
 
   private fileName(page: Page): string {
-    return fileName(page.data.model.name ?? "", this.chart.id, this.headShown(page).toLowerCase());
+    const { data, runs } = page;
+    const run = runs.count > 1 ? data.name.replace("−", "less") : "";
+    return fileName(data.model.name ?? "", run, this.chart.id, this.headShown(page).toLowerCase());
   }
 
   private save(format: string): void {
@@ -248,7 +262,7 @@ export class ChartCard {
     const chart = init(place, null, { ...how, width: this.width, height });
     const option = this.chart.option(page, this.width) as Option & { grid: { top: number } };
     const { data, view, look } = page;
-    const about = [data.model.name ?? "unnamed model", this.headShown(page)];
+    const about = [aboutRun(page), this.headShown(page)];
     if (view.filter !== "" && page.heads.length < data.count) about.push(`heads with ${view.filter}`);
     const line = (text: string, top: number, style: string, fill: string): Option => ({
       type: "text",

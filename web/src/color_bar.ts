@@ -27,21 +27,24 @@ export function colorBar(look: Look, scale: ColorScale): Option {
   const { colors, range, exceeded = [false, false], label = brief } = scale;
   const [low, high] = range;
   const stops = colors.map((color, i) => ({ offset: i / (colors.length - 1), color }));
-  const text = (x: number, y: number, words: string, fontSize = 11): Option => ({
+  const text = (x: number, y: number, words: string, fontSize = 11, textAlign = "center"): Option => ({
     type: "text",
     x,
     y,
     silent: true,
-    style: { text: words, fill: look.muted, font: `${fontSize}px ${font}`, textAlign: "center" },
+    style: { text: words, fill: look.muted, font: `${fontSize}px ${font}`, textAlign },
   });
-  const marks = low < high ? ticks(low, high) : [low];
+  // A long number at an end would leave a narrow chart.
+  const sideOf = (words: string, x: number) =>
+    words.length < 7 || (x > 0 && x < size.width) ? "center" : x === 0 ? "left" : "right";
+  const marks = low < high ? (low === -high ? [low, 0, high] : ticks(low, high)) : [low];
   const values = marks.flatMap((value) => {
     const x = low < high ? ((value - low) / (high - low)) * size.width : size.width / 2;
     const sign = value === low && exceeded[0] ? "≤ " : value === high && exceeded[1] ? "≥ " : "";
     const line = { x1: x, y1: size.height, x2: x, y2: size.height + 4 };
     return [
       { type: "line", shape: line, silent: true, style: { stroke: look.faint, lineWidth: 1 } },
-      text(x, size.height + 6, sign + label(value)),
+      text(x, size.height + 6, sign + label(value), 11, sideOf(sign + label(value), x)),
     ];
   });
   const bar = {

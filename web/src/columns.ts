@@ -1,5 +1,6 @@
 // Columns of heads: those of head_metrics.csv, which the schema in the page's data describes, and labels.
 
+import { isSigned } from "./comparison.ts";
 import type { ColumnInfo, Dataset } from "./data.ts";
 import type { Choice } from "./dom.ts";
 
@@ -55,6 +56,12 @@ export function hasColumn(data: Dataset, column: string): boolean {
 /** The number of samples behind a head's value, and what is counted; NaN when it is not known. */
 export function countOf(data: Dataset, column: string, head: number): { count: number; word: string } {
   const name = info(data, column)?.counted_by ?? "";
+  if (data.comparison) {
+    // A comparison rests on the run with fewer samples.
+    const { a, b, placesA, placesB } = data.comparison;
+    const [first, second] = [valueOf(a, name, placesA[head]), valueOf(b, name, placesB[head])];
+    return { count: Math.min(first, second), word: a.schema.metrics.find((known) => known.name === name)?.counts ?? "" };
+  }
   const count = name === "" ? NaN : valueOf(data, name, head);
   return { count, word: data.schema.metrics.find((known) => known.name === name)?.counts ?? "" };
 }
@@ -72,7 +79,8 @@ export function measureWord(data: Dataset, column: string): string {
 }
 
 /** The ends of the colour scale: fixed by the schema, otherwise the least and the greatest value of these heads, except
- * those with little data. The scale of a single value does not leave the range of possible values. */
+ * those with little data. The scale of a single value does not leave the range of possible values. Differences have zero
+ * in the middle. */
 export function rangeOf(data: Dataset, column: string, heads: readonly number[]): [number, number] {
   const known = info(data, column);
   if (known?.colors) return known.colors;
@@ -83,6 +91,10 @@ export function rangeOf(data: Dataset, column: string, heads: readonly number[])
     const value = valueOf(data, column, head);
     if (value < low) low = value;
     if (value > high) high = value;
+  }
+  if (isSigned(data, column)) {
+    const most = Math.max(Math.abs(low), Math.abs(high));
+    return most > 0 && Number.isFinite(most) ? [-most, most] : [-1, 1];
   }
   if (!(low <= high)) return [0, 1];
   if (low < high) return [low, high];

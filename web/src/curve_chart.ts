@@ -5,79 +5,19 @@ import { axis, base, headTip, type Row, tip, tooltip } from "./chart_parts.ts";
 import type { Chart, Option } from "./chart_card.ts";
 import type { ChartTable } from "./chart_table.ts";
 import { colorBar, colorBarHeight, coloring } from "./color_bar.ts";
-import { curveColumns, curves, type Curves, geometry, meanError, support } from "./cells.ts";
+import { curveColumns, type Curves, geometry } from "./cells.ts";
+import { middleLine, placedCurves, type Point, points } from "./curve_lines.ts";
 import { type Dataset, shortName } from "./data.ts";
 import { segments } from "./dom.ts";
-import { mean, quantiles, shown, span, tokens, weighted, withError } from "./numbers.ts";
+import { mean, quantiles, shown, span, tokens, withError } from "./numbers.ts";
 import { headCount, headName, littleData, markedHeads, middleOfHeads, type Page } from "./page.ts";
+import { runLines, showsBoth } from "./run_curves.ts";
 import { mostKept } from "./state.ts";
 
 interface Api {
   value(dimension: number): number;
   visual(channel: string): string;
   coord(point: number[]): number[];
-}
-
-/** A point of a bold line. */
-export interface Point {
-  x: number;
-  y: number;
-  error: number; // NaN: unknown
-  count: number; // NaN: unknown
-  support: number;
-  heads: number;
-}
-
-/** The points of a head. */
-export function points(all: Curves, head: number): Point[] {
-  const line: Point[] = [];
-  for (let at = 0; at < all.buckets.length; ++at) {
-    const count = all.count(head, at);
-    const [x, y, error] = [all.x(head, at), all.y(head, at), all.error(head, at)];
-    if (!Number.isNaN(x) && !Number.isNaN(y) && count !== 0) line.push({ x, y, error, count, support: count, heads: 1 });
-  }
-  return line;
-}
-
-let lastMiddle: { heads: readonly number[]; middle: string; all: Curves; line: Point[] } | null = null;
-
-/** The mean or median over heads, weighted by their counts. Only the mean has an error. */
-export function middleLine(page: Page, all: Curves): Point[] {
-  const { heads, view } = page;
-  if (lastMiddle?.heads !== heads || lastMiddle.middle !== view.middle || lastMiddle.all !== all) {
-    lastMiddle = { heads, middle: view.middle, all, line: makeMiddleLine(page, all) };
-  }
-  return lastMiddle.line;
-}
-
-function makeMiddleLine(page: Page, all: Curves): Point[] {
-  const { data, view } = page;
-  const line: Point[] = [];
-  const anywhere = new Set<number>();
-  for (let at = 0; at < all.buckets.length; ++at) {
-    const heads = page.heads.filter(
-      (head) => !Number.isNaN(all.y(head, at)) && !Number.isNaN(all.x(head, at)) && all.count(head, at) !== 0,
-    );
-    if (heads.length === 0) continue;
-    heads.forEach((head) => anywhere.add(head));
-    const counts = heads.map((head) => all.count(head, at));
-    const weights = counts.map((count) => (Number.isNaN(count) ? 1 : count));
-    const errors = heads.map((head) => all.error(head, at));
-    line.push({
-      x: mean(heads.map((head) => all.x(head, at))),
-      y: weighted(
-        view.middle,
-        heads.map((head) => all.y(head, at)),
-        weights,
-      ),
-      error: view.middle === "mean" || heads.length === 1 ? meanError(data, heads, weights, errors) : NaN,
-      count: counts.reduce((sum, count) => sum + count, 0),
-      support: NaN,
-      heads: heads.length,
-    });
-  }
-  for (const point of line) point.support = support(point.count, point.heads, anywhere.size);
-  return line;
 }
 
 // More lines than these cannot be told apart. Bands show where they lie.
@@ -232,8 +172,12 @@ function option(page: Page, all: Curves): Option {
   const { data, view, look } = page;
   const place = geometry(data);
   const middle = middleLine(page, all);
+  const both = showsBoth(page) ? runLines(page) : null;
   const isCrowd = page.heads.length > mostLines;
-  const series = [
+  const [least, most] = yEnds(page, all);
+  const series = both
+    ? both.flatMap(({ color, line }, i) => boldLine(page, `run-${i}`, line, color, 4))
+    : [
     ...(isCrowd ? crowdBands(page, all) : [headLines(page, all)]),
     ...boldLine(page, "middle", middle, look.ink, 4),
     ...chosenLines(page, all),
@@ -243,7 +187,7 @@ function option(page: Page, all: Curves): Option {
     range: [0, Math.max(1, data.model.num_layers - 1)] as [number, number],
     meaning: "layer",
   };
-  const hasColors = data.model.num_layers > 1 && page.heads.length > 1 && !isCrowd;
+  const hasColors = data.model.num_layers > 1 && page.heads.length > 1 && !isCrowd && !both;
   const name = data.tables.time?.columns.position || place.known ? "position of the query, in tokens" : "query bucket";
   // A linear axis of log2(position): the logarithmic axis of ECharts steps by 2^10 and leaves half of the chart empty.
   const doublings = {
@@ -254,17 +198,17 @@ function option(page: Page, all: Curves): Option {
   };
   return {
     ...base(look),
-    grid: { left: 48, right: 18, top: 12, bottom: 54 + (hasColors ? colorBarHeight : 0) },
+    grid: { left: least < 0 ? 58 : 48, right: 18, top: 12, bottom: 54 + (hasColors ? colorBarHeight : 0) },
     xAxis: axis(look, name, {
       type: "value",
       nameGap: 28,
       ...(place.log ? { scale: true, minInterval: 1, axisLabel: doublings } : { min: 0 }),
     }),
-    yAxis: axis(look, `${measure(data, view.curve).toLowerCase()} plasticity`, {
+    yAxis: axis(look, yName(page), {
       type: "value",
-      min: 0,
-      max: 1,
-      nameGap: 32,
+      min: least,
+      max: most,
+      nameGap: least < 0 ? 40 : 32,
       splitLine: { show: true, lineStyle: { color: look.line } },
     }),
     visualMap: hasColors ? coloring(scale, { dimension: 2, seriesIndex: 0 }) : [],
@@ -277,6 +221,8 @@ function option(page: Page, all: Curves): Option {
           values[3],
           data.schema.headline.filter((column) => data.columns.has(column)),
         );
+      const ofRun = both?.[Number(/^run-(\d)/.exec(item.seriesId ?? "")?.[1] ?? NaN)];
+      if (ofRun) return ofRun.line[values[2]] ? pointTip(page, all, ofRun.name, ofRun.line[values[2]]) : null;
       const chosen = headOfLine(page, item.seriesId);
       const line = chosen >= 0 ? points(all, chosen) : middle;
       const point = line[values[2]];
@@ -292,16 +238,52 @@ function option(page: Page, all: Curves): Option {
   };
 }
 
+function yName(page: Page): string {
+  const name = `${measure(page.data, page.view.curve).toLowerCase()} plasticity`;
+  return page.data.comparison && !page.view.both ? `difference of ${name}` : name;
+}
+
+/** The ends of the upright axis: plasticity lies between 0 and 1, and differences have 0 in the middle. */
+function yEnds(page: Page, all: Curves): [number, number] {
+  const { data, view } = page;
+  if (!data.comparison || view.both) return [0, 1];
+  const lines = [middleLine(page, all), ...markedHeads(page).map(({ head }) => points(all, head))].flat();
+  if (page.heads.length <= mostLines) lines.push(...page.heads.flatMap((head) => points(all, head)));
+  let most = 0.01;
+  for (const { y, error, count } of lines) {
+    if (!(count < data.minCount)) most = Math.max(most, Math.abs(y) + (error || 0));
+  }
+  most = Math.ceil(most * 20) / 20;
+  return [-most, most];
+}
+
 /** "Position-exact" or "Pooled". */
 function measure(data: Dataset, column: string): string {
   const known = (data.schema.tables.time ?? []).find(({ name }) => name === column);
   return known?.title || "Pooled";
 }
 
+/** The caption of the curves of both runs. */
+function bothCaption(page: Page): string {
+  const { data, view } = page;
+  const lines = runLines(page);
+  const isHead = view.scope === "head" && view.head >= 0;
+  const parts = [
+    `${measure(data, view.curve)} plasticity by position of the query.`,
+    `${isHead ? headName(data, view.head) : middleOfHeads(page)}, in blue in ${lines[0].name}, in orange in ${lines[1].name}.`,
+  ];
+  if (lines.some(({ line }) => line.some((point) => !Number.isNaN(point.error)))) {
+    parts.push("Bands: ± 1 standard error over documents.");
+  }
+  return parts.join(" ");
+}
+
 function caption(page: Page, all: Curves): string {
   const { data, view } = page;
+  if (showsBoth(page)) return bothCaption(page);
   const middle = middleLine(page, all);
-  const parts = [`${measure(data, view.curve)} plasticity by position of the query.`];
+  const difference = data.comparison ? `, ${data.comparison.b.name} less ${data.comparison.a.name}` : "";
+  const parts = [`${measure(data, view.curve)} plasticity by position of the query${difference}.`];
   const counts = span(middle.map((point) => point.count));
   const weights = counts === "" ? "" : `, weighted by ${all.counts}`;
   parts.push(
@@ -319,7 +301,9 @@ function caption(page: Page, all: Curves): string {
   const others = marked.filter((name) => name !== "");
   if (others.length > 0) parts.push(`In the colours of the card: ${others.join(", ")}.`);
   if (counts !== "") parts.push(`${counts} ${all.counts} in a bucket.`);
-  if (middle.some((point) => !Number.isNaN(point.error))) {
+  if (data.comparison && middle.some((point) => !Number.isNaN(point.error))) {
+    parts.push("Bands: ± 1 standard error, the errors of both runs added; for the same documents it is less.");
+  } else if (middle.some((point) => !Number.isNaN(point.error))) {
     const isBound = page.heads.length > 1 && !data.tables.groups?.columns.ap_exact;
     parts.push(`Bands: ${isBound ? "upper bound of the" : "± 1"} standard error over documents.`);
   }
@@ -332,29 +316,14 @@ function caption(page: Page, all: Curves): string {
 /** Position and value of the mean or median, then those of the chosen heads. */
 function table(page: Page, all: Curves): ChartTable {
   const { log } = geometry(page.data);
-  const lines: [string, Point[]][] = [[middleOfHeads(page), middleLine(page, all)]];
-  for (const { head } of markedHeads(page).reverse()) lines.push([headName(page.data, head), points(all, head)]);
+  const lines: [string, Point[]][] = showsBoth(page)
+    ? runLines(page).map(({ name, line }) => [name, line])
+    : [[middleOfHeads(page), middleLine(page, all)]];
+  for (const { head } of showsBoth(page) ? [] : markedHeads(page).reverse()) lines.push([headName(page.data, head), points(all, head)]);
   const rows = lines.flatMap(([name, line]) =>
     line.map((point) => [name, Math.round(log ? 2 ** point.x : point.x), point.y, point.error, point.count]),
   );
   return { columns: ["line", "position", page.view.curve, "standard error", all.counts || "count"], rows };
-}
-
-const placed = new WeakMap<Dataset, Map<string, Curves | null>>();
-
-/** The curves of a column, by position or by its logarithm; the same object each time. */
-export function placedCurves(data: Dataset, column: string): Curves | null {
-  const known = placed.get(data) ?? new Map<string, Curves | null>();
-  placed.set(data, known);
-  const found = known.get(column);
-  if (found !== undefined) return found;
-  let made = curves(data, column);
-  if (made && geometry(data).log) {
-    const { x } = made;
-    made = { ...made, x: (head, at) => Math.log2(Math.max(1, x(head, at))) };
-  }
-  known.set(column, made);
-  return made;
 }
 
 export function curveChart(page: Page): (Chart & { sync(page: Page): void }) | null {
@@ -364,14 +333,25 @@ export function curveChart(page: Page): (Chart & { sync(page: Page): void }) | n
   const all = (now: Page) => placedCurves(data, now.view.curve) as Curves;
   const choices = columns.map((column) => ({ value: column, label: measure(data, column) }));
   const column = segments("Which plasticity", choices, (curve) => page.change({ curve }));
+  const kinds = [
+    { value: "difference", label: "Difference" },
+    { value: "both", label: "Both runs" },
+  ];
+  const kind = segments("Which curves", kinds, (value) => page.change({ both: value === "both" }));
   return {
     id: "curves",
     title: "Plasticity over position",
-    heading: (now) => `${measure(data, now.view.curve)} plasticity over position`,
-    controls: choices.length > 1 ? [column.element] : [],
-    sync: (now) => column.show(now.view.curve),
+    heading: (now) => {
+      const name = `${measure(data, now.view.curve)} plasticity over position`;
+      return data.comparison ? `${now.view.both ? "Both runs" : "Difference"}: ${name.toLowerCase()}` : name;
+    },
+    controls: [...(choices.length > 1 ? [column.element] : []), ...(data.comparison ? [kind.element] : [])],
+    sync: (now) => {
+      column.show(now.view.curve);
+      kind.show(now.view.both ? "both" : "difference");
+    },
     option: (now) => option(now, all(now)),
-    mark: (now) => chosenLines(now, all(now)),
+    mark: (now) => (showsBoth(now) ? null : chosenLines(now, all(now))),
     height: (_page, width) => Math.round(Math.min(430, Math.max(340, width * 0.66))),
     caption: (now) => caption(now, all(now)),
     headOf: (item) => (item.seriesId === "heads" ? (item.data as number[])[3] : -1),

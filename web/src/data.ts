@@ -1,7 +1,7 @@
 // The data that `report` put into the page: a JSON head and blocks of numbers. src/attention_plasticity/report/report.h
 // explains their layout.
 
-interface Block {
+export interface Block {
   kind: "f64" | "i32" | "u16";
   offset: number;
   count: number;
@@ -42,9 +42,9 @@ export interface Schema {
   tables: Record<string, ColumnInfo[]>;
 }
 
-interface Head {
-  schema: Schema;
-  program: { version: string; commit: string };
+/** Everything about one run. */
+interface RunHead {
+  name: string;
   source: string;
   run: { [key: string]: Json } | null;
   model: {
@@ -59,13 +59,63 @@ interface Head {
   labels: { name: string; block: Block }[];
   labels_file: string | null;
   tables: Partial<Record<TableName, PackedTable>>;
+}
+
+/** The difference of one column between two runs; blocks by matched head. */
+export interface ColumnDifference {
+  name: string;
+  has_errors: boolean;
+  count: number; // heads with a value in both runs
+  up: number; // heads that moved up
+  down: number;
+  rank_correlation: number | null;
+  model: Record<"a" | "b" | "difference" | "se" | "p", number | null>; // means over these heads
+  difference: Block;
+  se?: Block;
+  z?: Block;
+  p?: Block;
+  q?: Block;
+}
+
+/** The difference of two runs. */
+export interface ComparisonHead {
+  a: number; // places of the runs
+  b: number;
+  problem: string | null; // why they cannot be compared; the other members are then missing
+  paired: boolean; // whether both measured the same documents
+  documents: [number, number]; // 0: unknown
+  matched: number;
+  only_a: number;
+  only_b: number;
+  level: number; // a head moved when its q is below this
+  caveats: string[];
+  heads: Record<"layer" | "q_head" | "k_head", Block>;
+  columns: ColumnDifference[];
+}
+
+/** The way of the means through runs that have an order. */
+export interface SeriesHead {
+  x: string; // what orders the runs
+  values: number[]; // of each run, ascending
+  threshold: number;
+  left_out: number; // heads that some runs do not have
+  heads: Record<"layer" | "q_head" | "k_head", Block>;
+  columns: { name: string; count: number; mean: (number | null)[]; se: (number | null)[]; crossings?: Block }[];
+}
+
+export interface ReportHead {
+  schema: Schema;
+  program: { version: string; commit: string };
   min_count: number;
+  runs: RunHead[];
+  comparisons: ComparisonHead[];
+  series: SeriesHead | null;
 }
 
 /** Numbers for every head and cell: all cells of the first head, then those of the next. */
 export interface Cells {
   count: number;
-  keys: Record<string, Int32Array>;
+  keys: Record<string, Int32Array | Float64Array>;
   columns: Record<string, Float64Array>;
 }
 
@@ -77,10 +127,11 @@ export interface Column {
 
 export interface Dataset {
   schema: Schema;
-  program: Head["program"];
+  program: ReportHead["program"];
+  name: string; // of the run in the page
   source: string;
-  run: Head["run"];
-  model: Head["model"];
+  run: RunHead["run"];
+  model: RunHead["model"];
   labelsFile: string | null;
   count: number;
   layer: Int32Array;
@@ -89,9 +140,19 @@ export interface Dataset {
   columns: Map<string, Column>;
   tables: Partial<Record<TableName, Cells>>;
   minCount: number; // a value with a smaller count is little data
+  comparison?: Comparison; // for the difference of two runs: what is known about it
 }
 
-function unpack(block: Block, bytes: ArrayBuffer): Float64Array {
+/** The difference of two runs as a dataset of its own; comparison.ts makes it. */
+export interface Comparison {
+  head: ComparisonHead;
+  a: Dataset;
+  b: Dataset;
+  placesA: Int32Array; // by matched head, its index in the first run
+  placesB: Int32Array;
+}
+
+export function unpack(block: Block, bytes: ArrayBuffer): Float64Array {
   const { offset, count } = block;
   if (block.kind === "f64") return new Float64Array(bytes, offset, count);
   if (block.kind === "i32") return Float64Array.from(new Int32Array(bytes, offset, count));
@@ -118,16 +179,31 @@ async function inflated(text: string): Promise<ArrayBuffer> {
 
 function unpackTable(table: PackedTable, bytes: ArrayBuffer): Cells {
   const keys: Cells["keys"] = {};
-  for (const [name, block] of Object.entries(table.keys)) keys[name] = new Int32Array(bytes, block.offset, block.count);
+  for (const [name, block] of Object.entries(table.keys)) {
+    const Numbers = block.kind === "f64" ? Float64Array : Int32Array;
+    keys[name] = new Numbers(bytes, block.offset, block.count);
+  }
   const columns: Cells["columns"] = {};
   for (const [name, block] of Object.entries(table.columns)) columns[name] = unpack(block, bytes);
   return { count: table.cells, keys, columns };
 }
 
-export async function decode(headText: string, blocksText: string): Promise<Dataset> {
-  const head = JSON.parse(headText) as Head;
-  const bytes = await inflated(blocksText.trim());
-  const integers = (block: Block) => new Int32Array(bytes, block.offset, block.count);
+/** The decoded page: what it says about its runs, and the bytes with their numbers. */
+export interface ReportData {
+  head: ReportHead;
+  bytes: ArrayBuffer;
+}
+
+export async function decode(headText: string, blocksText: string): Promise<ReportData> {
+  return { head: JSON.parse(headText) as ReportHead, bytes: await inflated(blocksText.trim()) };
+}
+
+export function integers(block: Block, bytes: ArrayBuffer): Int32Array {
+  return new Int32Array(bytes, block.offset, block.count);
+}
+
+export function datasetOf({ head: report, bytes }: ReportData, place: number): Dataset {
+  const head = report.runs[place];
   const columns = new Map<string, Column>();
   for (const { name, block } of head.metrics) columns.set(name, { name, values: unpack(block, bytes), isLabel: false });
   for (const { name, block } of head.labels) {
@@ -140,19 +216,20 @@ export async function decode(headText: string, blocksText: string): Promise<Data
     tables[name as keyof Dataset["tables"]] = unpackTable(table, bytes);
   }
   return {
-    schema: head.schema,
-    program: head.program,
+    schema: report.schema,
+    program: report.program,
+    name: head.name,
     source: head.source,
     run: head.run,
     model: head.model,
     labelsFile: head.labels_file,
     count: head.heads.layer.count,
-    layer: integers(head.heads.layer),
-    qHead: integers(head.heads.q_head),
-    kHead: integers(head.heads.k_head),
+    layer: integers(head.heads.layer, bytes),
+    qHead: integers(head.heads.q_head, bytes),
+    kHead: integers(head.heads.k_head, bytes),
     columns,
     tables,
-    minCount: head.min_count,
+    minCount: report.min_count,
   };
 }
 

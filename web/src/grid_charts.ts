@@ -26,6 +26,7 @@ interface Grid {
   meaning: string; // of the colours, in two or three words
   keys: Key[]; // of the x axis, then of the y axis
   range: [number, number] | null; // ends of the colour scale; null: 0 to the greatest value
+  isDifference: boolean; // the cells are differences of two runs, whose colours have zero in the middle
 }
 
 const isHead = (page: Page) => page.view.scope === "head" && page.view.head >= 0;
@@ -67,8 +68,10 @@ function gridOption(page: Page, grid: Grid): Option {
     ];
     (support[cell] < data.minCount ? little : drawn).push(place);
   }
-  const greatest = drawn.reduce((most, entry) => Math.max(most, entry[2]), 0);
-  const scale = { colors: magma, range: grid.range ?? ([0, greatest || 1] as [number, number]), meaning: grid.meaning };
+  const greatest = drawn.reduce((most, entry) => Math.max(most, Math.abs(entry[2])), 0) || 1;
+  const scale = grid.isDifference
+    ? { colors: look.diverging, range: [-greatest, greatest] as [number, number], meaning: `difference of ${grid.meaning}` }
+    : { colors: magma, range: grid.range ?? ([0, greatest] as [number, number]), meaning: grid.meaning };
   return {
     ...base(look),
     grid: { left: 58, right: 14, top: 10, bottom: 54 + colorBarHeight },
@@ -138,11 +141,15 @@ function countCaption(page: Page, grid: Grid): string {
   const { values, totals, support, counts, of } = valuesOf(page, grid);
   const range = span(Array.from(totals));
   if (range === "") return `${whose(page)}.`;
-  const weighted = of > 1 ? `, weighted by ${counts}` : "";
+  const fewer = page.data.comparison ? "the smaller of both runs' " : "";
+  const weighted = of > 1 ? `, weighted by ${fewer}${counts}` : "";
   const text = `${whose(page)}${weighted}; ${range} ${counts} in a cell.`;
   const isLittle = support.some((count, cell) => !Number.isNaN(values[cell]) && count < page.data.minCount);
   return isLittle ? `${text} Hatched, little data: ${littleData(page.data, counts, of)}.` : text;
 }
+
+/** The title of a chart, which in a comparison shows a difference. */
+const titleOf = (data: Dataset, title: string) => (data.comparison ? `Difference: ${title.toLowerCase()}` : title);
 
 const height = (_page: Page, width: number) => Math.round(Math.min(470, Math.max(350, width * 0.72)));
 
@@ -163,10 +170,11 @@ export function bucketChart(data: Dataset): Chart | null {
       { name: "q_bucket", title: `position of the query ${unit}`, label: place.label, tip: "query at", long },
     ],
     range: [0, 1],
+    isDifference: Boolean(data.comparison),
   };
   return {
     id: "buckets",
-    title: "Pooled, by position of query and keys",
+    title: titleOf(data, "Pooled, by position of query and keys"),
     followsHead: true,
     option: (page) => gridOption(page, grid),
     table: (page) => gridTable(page, grid),
@@ -193,10 +201,11 @@ export function distanceChart(page: Page): (Chart & { sync(page: Page): void }) 
       { name: "far_bin", title: "distance of the farther key (tokens)", label, tip: "farther key", long },
     ],
     range: shown.find(({ name }) => name === now.view.distance)?.colors ?? null,
+    isDifference: Boolean(now.data.comparison),
   });
   return {
     id: "distance",
-    title: "Position-exact, by distance of the two keys",
+    title: titleOf(page.data, "Position-exact, by distance of the two keys"),
     followsHead: true,
     controls: choices.length > 1 ? [column.element] : [],
     sync: (now) => column.show(now.view.distance),

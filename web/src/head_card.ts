@@ -1,9 +1,11 @@
 // The card of the chosen head, beside the map: its values with errors and ranks, labels, and its charts in small.
 
 import { columnsWith, countOf, errorOf, mainColumn, meaning, measureWord, valueOf } from "./columns.ts";
-import { placedCurves } from "./curve_chart.ts";
+import { comparedColumn } from "./comparison.ts";
+import { placedCurves } from "./curve_lines.ts";
 import { type Dataset, shortName } from "./data.ts";
 import { button, element } from "./dom.ts";
+import { comparedCells, runsTable } from "./head_runs.ts";
 import { tableOrder } from "./head_table.ts";
 import { shownPlan } from "./map_overlay.ts";
 import { shown, withError } from "./numbers.ts";
@@ -78,7 +80,7 @@ export class HeadCard {
     this.keep.textContent = isKept ? "Kept" : "Keep";
     this.keep.setAttribute("aria-pressed", String(isKept));
     this.clear.disabled = !chosen && view.kept.length === 0;
-    const parts = chosen ? [this.about(), this.facts(), this.labels()] : [hint()];
+    const parts = chosen ? [this.about(), this.facts(), runsTable(page), this.labels()] : [hint()];
     this.body.replaceChildren(
       ...[...parts, this.keptList(), ...(chosen ? this.charts() : [])].filter((part) => part !== null),
     );
@@ -101,16 +103,19 @@ export class HeadCard {
 
   private facts(): HTMLElement {
     const { data, view } = this.page;
-    const columns = [...new Set([view.map, mainColumn(data), ...columnsWith(data, (column) => column.in_facts)])];
+    const { comparison } = data;
+    const wanted = [comparedColumn(data, view.map)?.name ?? view.map, mainColumn(data)];
+    const columns = [...new Set([...wanted, ...columnsWith(data, (column) => column.in_facts)])];
     const rows = columns
       .filter((column) => !data.columns.get(column)?.isLabel && !Number.isNaN(valueOf(data, column, view.head)))
       .flatMap((column) => this.fact(column));
-    const names = ["column", "value", `rank of ${data.count.toLocaleString("en-US")}`].map((name) =>
-      element("th", { scope: "col" }, name),
-    );
+    const titles = comparison
+      ? ["column", comparison.a.name, comparison.b.name, "difference"]
+      : ["column", "value", `rank of ${data.count.toLocaleString("en-US")}`];
+    const names = titles.map((name) => element("th", { scope: "col" }, name));
     return element(
       "table",
-      { class: "head-facts", "aria-label": `Values of ${headName(data, view.head)}` },
+      { class: `head-facts${comparison ? " compared" : ""}`, "aria-label": `Values of ${headName(data, view.head)}` },
       element("thead", {}, element("tr", {}, ...names)),
       element("tbody", {}, ...rows),
     );
@@ -136,14 +141,14 @@ export class HeadCard {
             },
             { class: "explain", "aria-expanded": String(isOpen), "data-fact": column, title: text },
           );
-    const row = element(
-      "tr",
-      {},
-      element("th", { scope: "row" }, name),
-      element("td", {}, withError(valueOf(data, column, view.head), error ? valueOf(data, error, view.head) : NaN)),
-      element("td", { class: "rank" }, rank.toLocaleString("en-US") + (of < data.count ? ` of ${shown(of)}` : "")),
-    );
-    const more = element("tr", { class: "explained" }, element("td", { colspan: 3 }, `${text}.`));
+    const cells = data.comparison
+      ? comparedCells(data, column, view.head)
+      : [
+          element("td", {}, withError(valueOf(data, column, view.head), error ? valueOf(data, error, view.head) : NaN)),
+          element("td", { class: "rank" }, rank.toLocaleString("en-US") + (of < data.count ? ` of ${shown(of)}` : "")),
+        ];
+    const row = element("tr", {}, element("th", { scope: "row" }, name), ...cells);
+    const more = element("tr", { class: "explained" }, element("td", { colspan: data.comparison ? 4 : 3 }, `${text}.`));
     return isOpen ? [row, more] : [row];
   }
 
@@ -184,9 +189,13 @@ export class HeadCard {
       drawing ? element("div", { class: "small-chart" }, element("p", { class: "remark" }, name), drawing) : null;
     const distances = smallDistances(this.page);
     return [
-      part(`${view.curve} over position; grey: ${view.middle} of heads`, curves ? smallCurves(this.page, curves) : null),
       part(
-        `${view.distance} by distance of the nearer (across) and the farther key (up), ${distances?.range ?? ""}`,
+        data.comparison
+          ? `${view.curve} over position; blue: ${data.comparison.a.name}, orange: ${data.comparison.b.name}`
+          : `${view.curve} over position; grey: ${view.middle} of heads`,
+        curves ? smallCurves(this.page, curves) : null),
+      part(
+        `${data.comparison ? "difference of " : ""}${view.distance} by distance of the nearer (across) and the farther key (up), ${distances?.range ?? ""}`,
         distances?.drawing ?? null,
       ),
     ];

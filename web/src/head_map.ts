@@ -16,6 +16,7 @@ import {
   usualFacts,
   valueOf,
 } from "./columns.ts";
+import { comparedColumn, hasMoved, isSigned } from "./comparison.ts";
 import { type Dataset, findHead } from "./data.ts";
 import { selector } from "./dom.ts";
 import { viridis } from "./look.ts";
@@ -97,10 +98,10 @@ function colorsOf(page: Page): { range: [number, number]; exceeded: [boolean, bo
 }
 
 function headOf(item: Item): number {
-  return ["heads", "faded", "little"].includes(item.seriesId ?? "") ? (item.data as number[])[3] : -1;
+  return ["heads", "unmoved", "faded", "little"].includes(item.seriesId ?? "") ? (item.data as number[])[3] : -1;
 }
 
-/** The cells of heads, one series for those that pass the filter and one for the others. */
+/** The cells of heads: those that pass the filter, of these in a comparison those that did not move, and the others. */
 function cellSeries(page: Page, known: number[], width: number): Option[] {
   const { data, view, look } = page;
   const passing = new Set(page.heads);
@@ -114,10 +115,27 @@ function cellSeries(page: Page, known: number[], width: number): Option[] {
     itemStyle: { borderColor: look.surface, borderWidth: border, opacity },
     emphasis: { itemStyle: { borderColor: look.ink, borderWidth: 2 } },
   });
+  const isUnmoved = (head: number) => hasMoved(data, view.map, head) === false;
   return [
-    series("heads", known.filter((head) => passing.has(head)), 1),
+    series("heads", known.filter((head) => passing.has(head) && !isUnmoved(head)), 1),
+    series("unmoved", known.filter((head) => passing.has(head) && isUnmoved(head)), look.dark ? 0.45 : 0.35),
     series("faded", known.filter((head) => !passing.has(head)), 0.12),
   ];
+}
+
+/** What the tooltip of a head tells. */
+function tipColumns({ data, view }: Page, isLittle: boolean): string[] {
+  const compared = comparedColumn(data, view.map)?.name;
+  if (compared) {
+    const parts = [compared, `${compared}_a`, `${compared}_b`, `${compared}_q`, view.map];
+    return parts.filter((column) => data.columns.has(column));
+  }
+  return [view.map, mainColumn(data), ...(isLittle ? [] : usualFacts(data))];
+}
+
+/** "difference of ap_exact" in a comparison, otherwise the name of the column. */
+function differenceOf(data: Dataset, column: string): string {
+  return data.comparison?.head.columns.some(({ name }) => name === column) ? `difference of ${column}` : column;
 }
 
 function option(page: Page, width: number): Option {
@@ -129,7 +147,11 @@ function option(page: Page, width: number): Option {
   for (const head of known) (hasLittleData(data, view.map, head) ? little : enough).push(head);
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => String(i));
   const word = measureWord(data, view.map);
-  const scale = { colors: viridis, ...colorsOf(page), meaning: view.map + (word ? `, ${word}` : "") };
+  const scale = {
+    colors: isSigned(data, view.map) ? look.diverging : viridis,
+    ...colorsOf(page),
+    meaning: differenceOf(data, view.map) + (word ? `, ${word}` : ""),
+  };
   const grid = gridOf(page);
   return {
     ...base(look),
@@ -150,7 +172,7 @@ function option(page: Page, width: number): Option {
       axisLine: { show: false },
       axisLabel: { color: look.muted, fontSize: 11, interval: Math.ceil(13 / cellHeight(page, width)) - 1 },
     }),
-    visualMap: coloring(scale, { dimension: 2, seriesIndex: [0, 1, 2] }),
+    visualMap: coloring(scale, { dimension: 2, seriesIndex: [0, 1, 2, 3] }),
     graphic: [colorBar(look, scale), ...marginNames(page, grid)],
     tooltip: tooltip(look, (item) => {
       const values = item.data as number[];
@@ -163,8 +185,7 @@ function option(page: Page, width: number): Option {
           ["heads", shown(values[3])],
         ]);
       }
-      const more = item.seriesId === "little" ? [] : usualFacts(data);
-      return headTip(data, values[3], [view.map, mainColumn(data), ...more]);
+      return headTip(data, values[3], tipColumns(page, item.seriesId === "little"));
     }),
     series: [
       ...cellSeries(page, enough, width),
@@ -204,6 +225,15 @@ function caption(page: Page): string {
     `${view.map}: ${meaning(data, view.map).replace(/^./, (c) => c.toLowerCase()) || "a column of the table"}.`,
     "Strip above: mean of the shown heads of a layer.",
   ];
+  const compared = comparedColumn(data, view.map);
+  if (compared?.has_errors && data.comparison) {
+    parts.push(
+      `${counted(compared.up + compared.down, "head")} of ${shown(compared.count)} moved ` +
+        `(q < ${data.comparison.head.level}); the others are paler.`,
+    );
+  } else if (compared) {
+    parts.push("This column has no errors, so that it is not known which heads moved.");
+  }
   if (hasGroups(data)) parts.push("Brackets: query heads that read one KV head.");
   const windows = [...new Set(Object.values(data.model.windows))];
   if (windows.length > 0)
@@ -281,13 +311,13 @@ function move(page: Page, key: string): boolean {
 export function headMap(page: Page): Chart & { sync(page: Page): void } {
   const column = selector("Column", columnChoices(page.data, false), (map) => page.change({ map, range: "" }));
   const range = rangeFields(page, (now) => colorsOf(now).range);
-  const plan = planBar(page);
+  const plan = page.data.comparison ? null : planBar(page);
   return {
     id: "head-map",
     title: "All heads, by layer",
     heading: (now) => {
       const word = measureWord(now.data, now.view.map);
-      return `All heads, by layer: ${now.view.map}${word ? `, ${word}` : ""}`;
+      return `All heads, by layer: ${differenceOf(now.data, now.view.map)}${word ? `, ${word}` : ""}`;
     },
     controls: [column.element, range.element, ...(plan ? [plan.element] : [])],
     sync: (now) => {

@@ -80,7 +80,7 @@ export class HeadTable {
     const picker = element("details", { class: "picker" }, element("summary", {}, "Columns"), this.picker);
     document.addEventListener("click", (event) => {
       if (event.target instanceof Node && !picker.contains(event.target)) picker.open = false;
-    });
+    }, { signal: page.gone });
     picker.addEventListener("keydown", (event) => {
       if (event.key === "Escape") picker.open = false;
     });
@@ -273,6 +273,8 @@ export class HeadTable {
 
   private save(): void {
     if (!this.page) return;
-    save(`${fileName(this.page.data.model.name ?? "", "heads")}.csv`, tableCsv(this.page, this.heads), "text/csv");
+    const { data, runs } = this.page;
+    const run = runs.count > 1 ? data.name.replace("−", "less") : "";
+    save(`${fileName(data.model.name ?? "", run, "heads")}.csv`, tableCsv(this.page, this.heads), "text/csv");
   }
 }

@@ -10,6 +10,8 @@ export interface Look {
   accent: string;
   accentName: string; // for captions
   kept: string[]; // colours of the heads that the chosen one is compared with, apart for eyes without full colour vision
+  runs: [string, string]; // the first and the second of two runs
+  diverging: string[]; // for differences: from blue over the colour of nothing to red
   points: string[]; // for thin lines and dots, from low to high: the part of viridis that contrasts with the surface
 }
 
@@ -48,6 +50,8 @@ export const light: Look = {
   accent: "#c8350c",
   accentName: "red",
   kept: ["#0072b2", "#b25f00", "#00795a", "#a8457f", "#5b4bb5", "#6b6a00"],
+  runs: ["#0072b2", "#b25f00"],
+  diverging: ["#1d4e9c", "#5b8fcb", "#b3cfe9", "#f4f4f2", "#f1c4ad", "#d97c5c", "#a52a24"],
   points: viridis.slice(0, 9),
 };
 
@@ -61,6 +65,8 @@ export const dark: Look = {
   accent: "#ff8a57",
   accentName: "orange",
   kept: ["#6cc4f5", "#f0e442", "#3fd0a5", "#e79ac6", "#b3a5ff", "#c9c96a"],
+  runs: ["#6cc4f5", "#f0b442"],
+  diverging: ["#8ab8f0", "#5486c4", "#3d5c88", "#3b3f47", "#86503f", "#c4674a", "#f59a7a"],
   points: viridis.slice(2),
 };
 

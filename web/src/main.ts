@@ -3,6 +3,7 @@ import { type Chart, ChartCard } from "./chart_card.ts";
 import { valueOf } from "./columns.ts";
 import { componentChart } from "./component_chart.ts";
 import { curveChart } from "./curve_chart.ts";
+import { comparisonAbout, comparisonCards } from "./comparison_card.ts";
 import { type Dataset, decode } from "./data.ts";
 import { element } from "./dom.ts";
 import { type FilterProblem, parseFilter, passes } from "./filter.ts";
@@ -14,6 +15,9 @@ import { HeadTable } from "./head_table.ts";
 import { modelName, runCard, summaryCards } from "./overview.ts";
 import type { Page } from "./page.ts";
 import { scatterChart } from "./scatter_chart.ts";
+import { Runs } from "./runs.ts";
+import { seriesChart } from "./series_chart.ts";
+import type { Look } from "./look.ts";
 import { readView, type View, writeView } from "./state.ts";
 import { themeSwitch } from "./theme.ts";
 
@@ -25,7 +29,8 @@ const marks: (keyof View)[] = ["head", "kept", "plan", "keep", "group", "window"
 const dependsOn: Record<string, (keyof View)[]> = {
   "head-map": ["map", "range", ...marks],
   scatter: ["x", "y", "color", "logs", "zoom", "head", "kept"],
-  curves: ["head", "kept", "middle", "curve"],
+  curves: ["head", "kept", "middle", "curve", "both", "scope"],
+  series: ["map", "head", "kept"],
   buckets: ["head", "scope", "middle"],
   distance: ["head", "scope", "middle", "distance"],
   components: ["head", "scope", "middle"],
@@ -41,6 +46,12 @@ function shownHeads(data: Dataset, text: string): { heads: number[]; problem: Fi
   return { heads, problem };
 }
 
+/** Whether a chart depends on a part of the view. The curves follow the chosen head alone only where they are those of
+ * both runs. */
+function matters(view: View, chart: string, key: keyof View): boolean {
+  return dependsOn[chart].includes(key) && !(chart === "curves" && key === "scope" && !view.both);
+}
+
 const shortTitles: Record<string, string> = {
   distance: "Distances",
   curves: "Curves",
@@ -51,28 +62,66 @@ const shortTitles: Record<string, string> = {
 /** Lets the browser handle what waits: clicks, keys. */
 const nextFrame = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
-async function build(data: Dataset): Promise<void> {
+/** What is on the screen for one run or difference. */
+interface Built {
+  show: string;
+  /** Draws again in other colours. */
+  recolor(look: Look): void;
+  /** Shows the view of a fragment. */
+  follow(fragment: string): void;
+  takeDown(): void;
+}
+
+/** What surrounds what is shown: it stays when another run is chosen. */
+interface Around {
+  runs: Runs;
+  theme: ReturnType<typeof themeSwitch>;
+  switchTo(show: string, fragment: string): void;
+}
+
+/** The fragment of a view with what is shown. */
+function wholeFragment(runs: Runs, show: string, view: string): string {
+  const words = new URLSearchParams(view);
+  if (show !== runs.initial()) words.set("show", show);
+  return words.toString();
+}
+
+function writeAddress(fragment: string): void {
+  try {
+    history.replaceState(null, "", fragment === "" ? location.pathname + location.search : `#${fragment}`);
+  } catch {
+    // A page that is embedded in another one may have no address of its own. The view changes nevertheless.
+  }
+}
+
+/** The part of a view that means the same for another run. Values and differences have other ranges. */
+function carriedOver(page: Page, show: string): string {
+  const words = new URLSearchParams(writeView(page.view, page.data));
+  if (Boolean(page.data.comparison) === show.includes("-")) return words.toString();
+  for (const key of ["range", "zoom", "filter", "x", "y", "color", "logs", "sort", "column"]) words.delete(key);
+  return words.toString();
+}
+
+/** Builds the page for a run or a difference. It is drawn when `drawn` is done. */
+function build({ runs, theme, switchTo }: Around, show: string, fragment: string): Built & { drawn: Promise<void> } {
+  const data = runs.shown(show);
+  const gone = new AbortController();
   let problem: FilterProblem | null = null;
-  const theme = themeSwitch((look) => {
-    page.look = look;
-    drawAll();
-  });
   const page: Page = {
+    runs,
+    show,
     data,
-    view: readView(location.hash, data),
+    view: readView(fragment, data),
     heads: [],
     look: theme.look(),
+    gone: gone.signal,
     change(part) {
       const before = page.view;
       page.view = { ...before, ...part };
-      const fragment = writeView(page.view, data);
-      try {
-        history.replaceState(null, "", fragment === "" ? location.pathname + location.search : `#${fragment}`);
-      } catch {
-        // A page that is embedded in another one may have no address of its own. The view changes nevertheless.
-      }
+      writeAddress(wholeFragment(runs, show, writeView(page.view, data)));
       update(before);
     },
+    switchTo: (other) => switchTo(other, wholeFragment(runs, other, carriedOver(page, other))),
   };
   ({ heads: page.heads, problem } = shownHeads(data, page.view.filter));
 
@@ -82,12 +131,14 @@ async function build(data: Dataset): Promise<void> {
   const lower = [distanceChart(page), curveChart(page), bucketChart(data), componentChart(data)].filter(
     (chart) => chart !== null,
   );
-  const charts: Synced[] = [map, ...lower, scatter];
+  const series = seriesChart(page);
+  const charts: Synced[] = [map, ...(series ? [series] : []), ...lower, scatter];
   const cards = new Map(charts.map((chart) => [chart.id, new ChartCard(chart)]));
   const table = new HeadTable(page);
   const headCard = new HeadCard(page);
   const bar = controlBar(page, [
     ["title-head-map", "Map"],
+    ...(series ? [["title-series", "Runs"] as [string, string]] : []),
     ["title-table", "Table"],
     ["title-scatter", "Scatter"],
     ...lower.map((chart): [string, string] => [`title-${chart.id}`, shortTitles[chart.id]]),
@@ -110,6 +161,7 @@ async function build(data: Dataset): Promise<void> {
     document.documentElement.dataset.drawing = "true";
     await new Promise<void>((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
     for (const [chart, onlyMarks] of later) {
+      if (gone.signal.aborted) break;
       later.delete(chart);
       redraw(chart, onlyMarks);
       await nextFrame();
@@ -133,9 +185,9 @@ async function build(data: Dataset): Promise<void> {
     scope.show();
     headCard.draw(page);
     for (const chart of charts) {
-      const matters = dependsOn[chart.id].filter((key) => changed.includes(key));
-      if (!filtered && matters.length === 0) continue;
-      const onlyMarks = !filtered && matters.every((key) => marks.includes(key));
+      const reasons = changed.filter((key) => matters(page.view, chart.id, key));
+      if (!filtered && reasons.length === 0) continue;
+      const onlyMarks = !filtered && reasons.every((key) => marks.includes(key));
       if (cards.get(chart.id)?.isInSight()) {
         redraw(chart, onlyMarks && later.get(chart) !== false);
         later.delete(chart);
@@ -158,21 +210,21 @@ async function build(data: Dataset): Promise<void> {
     event.preventDefault();
     walk(page, step);
   });
-  const summaries = summaryCards(data);
+  const summaries = data.comparison ? comparisonCards(data) : summaryCards(data);
   const root = document.getElementById("page") as HTMLElement;
   root.append(
-    header(data, theme.element),
+    header(page, theme.element),
     element(
       "section",
       { "aria-labelledby": "title-summary" },
       element("h2", { id: "title-summary", class: "unseen" }, "The whole model"),
-      element("div", { class: `summaries${summaries.length === 1 ? " single" : ""}` }, ...summaries, runCard(data)),
+      element("div", { class: `summaries${summaries.length === 1 ? " single" : ""}` }, ...summaries, comparisonAbout(data) ?? runCard(data)),
     ),
     bar.element,
     element(
       "main",
       {},
-      element("section", {}, element("h2", {}, "Heads"), heads, table.element, card("scatter")),
+      element("section", {}, element("h2", {}, "Heads"), heads, series ? card("series") : null, table.element, card("scatter")),
       lower.length > 0
         ? element(
             "section",
@@ -185,38 +237,92 @@ async function build(data: Dataset): Promise<void> {
       guide(data),
     ),
   );
-  document.title = `${modelName(data)} · attention plasticity`;
+  document.title = `${data.comparison ? data.name : modelName(data)} · attention plasticity`;
 
+  window.addEventListener(
+    "beforeprint",
+    () => {
+      cards.forEach((one) => one.beforePrint());
+      table.print(true);
+    },
+    { signal: gone.signal },
+  );
+  window.addEventListener(
+    "afterprint",
+    () => {
+      cards.forEach((one) => one.afterPrint());
+      table.print(false);
+    },
+    { signal: gone.signal },
+  );
   // Draws the visible parts first and the rest chart by chart, so that the page stays responsive.
-  bar.show(problem);
-  scope.show();
-  headCard.draw(page);
-  table.draw(page);
-  for (const chart of charts) {
-    draw(chart);
-    await nextFrame();
-  }
+  const drawn = async () => {
+    bar.show(problem);
+    scope.show();
+    headCard.draw(page);
+    table.draw(page);
+    for (const chart of charts) {
+      if (gone.signal.aborted) return;
+      draw(chart);
+      await nextFrame();
+    }
+    if (gone.signal.aborted) return;
+    table.reveal();
+    document.documentElement.dataset.ready = "true";
+  };
+  return {
+    show,
+    drawn: drawn(),
+    recolor(look) {
+      page.look = look;
+      drawAll();
+    },
+    follow(now) {
+      const before = page.view;
+      page.view = readView(now, data);
+      update(before);
+    },
+    takeDown() {
+      gone.abort();
+      cards.forEach((one) => one.takeDown());
+      root.replaceChildren();
+      delete document.documentElement.dataset.ready;
+    },
+  };
+}
+
+/** Which run or difference a fragment asks for. */
+function showIn(runs: Runs, fragment: string): string {
+  const show = new URLSearchParams(fragment.replace(/^#/, "")).get("show") ?? "";
+  return runs.has(show) ? show : runs.initial();
+}
+
+async function begin(runs: Runs): Promise<void> {
+  let built: (Built & { drawn: Promise<void> }) | null = null;
+  const theme = themeSwitch((look) => built?.recolor(look));
+  const around: Around = {
+    runs,
+    theme,
+    switchTo(show, fragment) {
+      writeAddress(fragment);
+      built?.takeDown();
+      built = build(around, show, fragment);
+      document.querySelector<HTMLElement>(".shown-run-choice select")?.focus({ preventScroll: true });
+    },
+  };
+  built = build(around, showIn(runs, location.hash), location.hash);
   window.addEventListener("hashchange", () => {
-    const before = page.view;
-    page.view = readView(location.hash, data);
-    update(before);
+    const show = showIn(runs, location.hash);
+    if (show === built?.show) built.follow(location.hash);
+    else around.switchTo(show, location.hash.replace(/^#/, ""));
   });
-  window.addEventListener("beforeprint", () => {
-    cards.forEach((one) => one.beforePrint());
-    table.print(true);
-  });
-  window.addEventListener("afterprint", () => {
-    cards.forEach((one) => one.afterPrint());
-    table.print(false);
-  });
-  table.reveal();
-  document.documentElement.dataset.ready = "true";
+  await built.drawn;
 }
 
 async function start(): Promise<void> {
   const content = (id: string) => document.getElementById(id)?.textContent ?? "";
   try {
-    await build(await decode(content("report-head"), content("report-blocks")));
+    await begin(new Runs(await decode(content("report-head"), content("report-blocks"))));
   } catch (problem) {
     const reason = problem instanceof Error ? problem.message : String(problem);
     document.body.prepend(

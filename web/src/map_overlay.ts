@@ -33,7 +33,7 @@ const layer = { zlevel: overlayLevel, silent: true };
 /** The plan that the view asks for; null: none. */
 export function shownPlan(page: Page): CachePlan | null {
   const { data, view } = page;
-  if (!view.plan) return null;
+  if (!view.plan || data.comparison) return null;
   const { map: column, keep, group, window, sinks } = view;
   return planCache(data, { column, keep, group, window, sinks });
 }

@@ -17,6 +17,12 @@ export function shown(value: number): string {
   return value < 0 ? minus + text : text;
 }
 
+/** With its sign, for differences: +0.0123, −0.4; with a number of decimals if it is given. */
+export function signed(value: number, decimals?: number): string {
+  const text = decimals === undefined || !Number.isFinite(value) ? shown(value) : value.toFixed(decimals).replace("-", minus);
+  return value > 0 ? `+${text}` : text;
+}
+
 /** At most four digits and no more than it needs, for axes: 0.25, −3, 1,200, 2e−7. */
 export function brief(value: number): string {
   const rounded = Number(value.toPrecision(4));

@@ -34,7 +34,9 @@ function count(value: number, word: string, kind = ""): HTMLElement {
 export function statusLine(data: Dataset): HTMLElement {
   const skipped = number(member(data.run, "heads", "skipped"));
   const failed = failures(data).length;
-  const items = [count(data.count, data.count === 1 ? "head measured" : "heads measured")];
+  const word = `${data.count === 1 ? "head" : "heads"} ${data.comparison ? "in both runs" : "measured"}`;
+  if (data.comparison) return element("ul", { class: "status" }, count(data.count, word));
+  const items = [count(data.count, word)];
   if (skipped > 0) items.push(count(skipped, "not captured"));
   if (data.run) items.push(count(failed, "failed", failed > 0 ? "bad" : ""));
   return element("ul", { class: "status" }, ...items);

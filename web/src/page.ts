@@ -3,14 +3,26 @@
 import type { Dataset } from "./data.ts";
 import { counted } from "./numbers.ts";
 import type { Look } from "./look.ts";
+import type { Runs } from "./runs.ts";
 import { mostKept, type View } from "./state.ts";
 
 export interface Page {
-  data: Dataset;
+  runs: Runs;
+  show: string; // which run of `runs`, or which difference
+  data: Dataset; // what is shown
   view: View;
   heads: number[]; // the heads that pass the filter, in the order of the data
   look: Look;
   change(part: Partial<View>): void;
+  /** Shows another run, or a difference; the chosen heads stay. */
+  switchTo(show: string): void;
+  gone: AbortSignal; // the page was taken down, to show another run
+}
+
+/** The model, and in a page of several runs the run or the difference that is shown. */
+export function aboutRun({ data, runs }: Page): string {
+  const model = data.model.name ?? "unnamed model";
+  return runs.count > 1 ? `${model} · ${data.name}` : model;
 }
 
 export function headName(data: Dataset, head: number): string {

@@ -5,10 +5,12 @@ import { type Chart, type Frame, type Option, overlayLevel, type Shape } from ".
 import type { ChartTable } from "./chart_table.ts";
 import { colorBar, colorBarHeight, coloring } from "./color_bar.ts";
 import { columnChoices, errorOf, hasLittleData, meaning, rangeOf, valueOf } from "./columns.ts";
+import { hasMoved } from "./comparison.ts";
 import { button, element, segments, selector } from "./dom.ts";
 import { type ECharts, graphic } from "./echarts.ts";
 import { headCount, markedHeads, type Page } from "./page.ts";
 import { ends, hasPlace, scaleOf, type Side } from "./scatter_axes.ts";
+import { identity, isRunAgainstRun, runErrors } from "./scatter_runs.ts";
 import { type Area, areaBetween, areaFilter, onDrag, zoomText } from "./scatter_drag.ts";
 
 interface Api {
@@ -34,6 +36,11 @@ function drawnHeads(page: Page): number[] {
 /** Whether one of the head's two values rests on little data. */
 function isLittle(page: Page, head: number): boolean {
   return hasLittleData(page.data, page.view.x, head) || hasLittleData(page.data, page.view.y, head);
+}
+
+/** Whether a head is drawn faded: little data, or in a chart of one run against the other, it did not move. */
+function isFaded(page: Page, head: number): boolean {
+  return isLittle(page, head) || (isRunAgainstRun(page) && hasMoved(page.data, page.view.y, head) === false);
 }
 
 /** Ranks from 1; equal values get the mean of their ranks. */
@@ -64,7 +71,7 @@ export function rankCorrelation(x: number[], y: number[]): number {
 
 function whiskers(page: Page, heads: number[]): Option | null {
   const { data, view, look } = page;
-  const [errorX, errorY] = [errorOf(data, view.x), errorOf(data, view.y)];
+  const [errorX, errorY] = runErrors(page) ?? [errorOf(data, view.x), errorOf(data, view.y)];
   if ((!errorX && !errorY) || heads.length > mostWhiskers) return null;
   const error = (column: string | null, head: number) => (column ? valueOf(data, column, head) || 0 : 0);
   return {
@@ -141,7 +148,7 @@ function option(page: Page): Option {
   ];
   const parts: Record<"heads" | "little" | "colorless", number[]> = { heads: [], little: [], colorless: [] };
   for (const head of heads) {
-    parts[Number.isNaN(colorOf(head)) ? "colorless" : isLittle(page, head) ? "little" : "heads"].push(head);
+    parts[Number.isNaN(colorOf(head)) ? "colorless" : isFaded(page, head) ? "little" : "heads"].push(head);
   }
   const points = (id: keyof typeof parts, z: number, style: Option): Option => ({
     id,
@@ -160,6 +167,7 @@ function option(page: Page): Option {
     points("little", 3, { ...border, opacity: 0.25 }),
     points("colorless", 2, { color: look.faint }),
     whiskers(page, heads),
+    identity(page, heads),
   ];
   const grids = { splitLine: { show: true, lineStyle: { color: look.line } } };
   const axisOf = (side: Side, nameGap: number) => {
@@ -216,7 +224,13 @@ function caption(page: Page): string {
   if (Number.isFinite(correlation)) {
     parts.push(`Rank correlation ${correlation < 0 ? "\u2212" : "+"}${Math.abs(correlation).toFixed(2)}.`);
   }
-  if (whiskers(page, heads)) parts.push("Whiskers show one standard error.");
+  if (whiskers(page, heads)) parts.push(`Whiskers show one standard error${runErrors(page) ? " of the difference" : ""}.`);
+  if (isRunAgainstRun(page)) {
+    parts.push("On the dashed line a head has the same value in both runs.");
+    if (heads.some((head) => hasMoved(data, view.y, head) === false)) {
+      parts.push(`Faded points did not move (q at least ${data.comparison?.head.level}).`);
+    }
+  }
   if (heads.some((head) => isLittle(page, head))) parts.push(`Faded points: counts below ${data.minCount}.`);
   if (heads.some((head) => Number.isNaN(valueOf(data, view.color, head)))) {
     parts.push(`Grey points have no ${view.color}.`);

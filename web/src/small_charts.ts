@@ -3,7 +3,8 @@
 
 import type { Curves } from "./cells.ts";
 import { countsOf, geometry } from "./cells.ts";
-import { middleLine, type Point, points } from "./curve_chart.ts";
+import { middleLine, type Point, points } from "./curve_lines.ts";
+import { bothLines } from "./run_curves.ts";
 import { svg } from "./dom.ts";
 import { colorAt, magma } from "./look.ts";
 import { brief, tokens } from "./numbers.ts";
@@ -17,10 +18,14 @@ const down = (share: number) => frame.top + (1 - share) * (height - frame.top - 
 const text = (x: number, y: number, words: string, anchor: string) =>
   svg("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": anchor }, words);
 
-/** Plasticity over position: the chosen head with its error, heads to compare with, and the mean in grey. */
+/** Plasticity over position: the chosen head with its error, heads to compare with, and the mean in grey. In a
+ * comparison: the chosen head in both runs. */
 export function smallCurves(page: Page, all: Curves): SVGElement | null {
-  const middle = middleLine(page, all);
-  const lines = markedHeads(page).map(({ head, color }) => ({ head, color, line: points(all, head) }));
+  const { comparison } = page.data;
+  const middle = comparison ? [] : middleLine(page, all);
+  const lines = comparison
+    ? bothLines(page).map(({ color, line }) => ({ head: page.view.head, color, line }))
+    : markedHeads(page).map(({ head, color }) => ({ head, color, line: points(all, head) }));
   const every = [...middle, ...lines.flatMap(({ line }) => line)].map((point) => point.x);
   if (every.length === 0) return null;
   const [low, high] = [Math.min(...every), Math.max(...every)];
@@ -71,10 +76,13 @@ export function smallDistances(page: Page): { drawing: SVGElement; range: string
     (cell) => !Number.isNaN(values[first + cell]) && !(counts && Math.round(counts[first + cell]) < data.minCount),
   );
   const info = data.schema.tables.distance?.find(({ name }) => name === view.distance);
-  const high = info?.colors?.[1] ?? Math.max(...known.map((cell) => values[first + cell]), 0);
-  const low = info?.colors?.[0] ?? 0;
-  const ends = (name: string) => [...new Set(cells.keys[name])].sort((a, b) => a - b);
-  const [near, far] = [ends("near_bin"), ends("far_bin")];
+  const greatest = Math.max(...known.map((cell) => Math.abs(values[first + cell])), 0);
+  const isDifference = Boolean(data.comparison);
+  const high = isDifference ? greatest || 1 : (info?.colors?.[1] ?? greatest);
+  const low = isDifference ? -high : (info?.colors?.[0] ?? 0);
+  const colors = isDifference ? page.look.diverging : magma;
+  const bins = (name: string) => [...new Set(cells.keys[name])].sort((a, b) => a - b);
+  const [near, far] = [bins("near_bin"), bins("far_bin")];
   const size = { width: (across(1) - across(0)) / near.length, height: (down(0) - down(1)) / far.length };
   const rects = known.map((cell) =>
     svg("rect", {
@@ -82,7 +90,7 @@ export function smallDistances(page: Page): { drawing: SVGElement; range: string
       y: (down(0) - (far.indexOf(cells.keys.far_bin[cell]) + 1) * size.height).toFixed(2),
       width: size.width.toFixed(2),
       height: size.height.toFixed(2),
-      fill: colorAt(magma, high > low ? (values[first + cell] - low) / (high - low) : 0),
+      fill: colorAt(colors, high > low ? (values[first + cell] - low) / (high - low) : 0),
     }),
   );
   const distance = (bin: number) => tokens(2 ** bin - 1);
@@ -95,5 +103,6 @@ export function smallDistances(page: Page): { drawing: SVGElement; range: string
     text(across(0), height - 4, distance(near[0] ?? 0), "start"),
     text(across(1), height - 4, distance(near[near.length - 1] ?? 0), "end"),
   );
-  return { drawing, range: `${brief(low)} (dark) to ${brief(high)} (light)` };
+  const ends = isDifference ? ["blue", "red"] : ["dark", "light"];
+  return { drawing, range: `${brief(low)} (${ends[0]}) to ${brief(high)} (${ends[1]})` };
 }

@@ -18,6 +18,7 @@ export interface View {
   sinks: number;
   distance: string; // column of the table by distance
   curve: string; // column of the table over time
+  both: boolean; // whether the curves of a comparison are those of both runs; otherwise their difference
   x: string;
   y: string;
   color: string;
@@ -48,7 +49,11 @@ export function initialView(data: Dataset): View {
   const first = (wanted: string[]) =>
     wanted.find((name) => data.columns.has(name) && name !== main) ?? names[0] ?? main;
   const labels = names.filter((name) => data.columns.get(name)?.isLabel);
-  const usual = columnsWith(data, (column) => column.in_list);
+  // In a comparison, what belongs to a column stands together.
+  const usual = data.comparison
+    ? data.schema.metrics.filter(({ name, in_list }) => in_list && data.columns.has(name)).map(({ name }) => name)
+    : columnsWith(data, (column) => column.in_list);
+  const isComparison = Boolean(data.comparison);
   return {
     head: -1,
     kept: [],
@@ -59,8 +64,9 @@ export function initialView(data: Dataset): View {
     ...defaultPlan,
     distance: "plasticity",
     curve: curveColumns(data)[0] ?? "plasticity",
-    x: first(["previous_token", ...usual]),
-    y: main,
+    both: false,
+    x: isComparison ? `${main}_a` : first(["previous_token", ...usual]),
+    y: isComparison ? `${main}_b` : main,
     color: "layer",
     logs: "",
     zoom: "",
@@ -83,6 +89,7 @@ export function writeView(view: View, data: Dataset): string {
     if (view[key] !== initial[key]) words.set(key, String(view[key]));
   }
   if (view.plan) words.set("plan", "on");
+  if (view.both) words.set("curves", "both");
   if (view.sort !== initial.sort || view.descending !== initial.descending) {
     words.set("sort", (view.descending ? "-" : "") + view.sort);
   }
@@ -131,6 +138,7 @@ export function readView(fragment: string, data: Dataset): View {
   if (distance !== null && Object.hasOwn(data.tables.distance?.columns ?? {}, distance)) view.distance = distance;
   const curve = words.get("curve");
   if (curve !== null && curveColumns(data).includes(curve)) view.curve = curve;
+  view.both = Boolean(data.comparison) && words.get("curves") === "both";
   const sort = words.get("sort");
   if (sort !== null && hasColumn(data, sort.replace(/^-/, ""))) {
     view.sort = sort.replace(/^-/, "");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { decode } from "../src/data.ts";
+import { datasetOf, decode } from "../src/data.ts";
 import { planCache } from "../src/plan.ts";
 import { finish, folder, open, picture, report, run, sample } from "./browser.mjs";
 import { writeLargeResults } from "./large_results.mjs";
@@ -27,7 +27,7 @@ after(finish);
 async function dataOf(file) {
   const text = readFileSync(file, "utf8");
   const part = (id) => new RegExp(`id="${id}">(.*?)</script>`, "s").exec(text)[1];
-  return decode(part("report-head"), part("report-blocks"));
+  return datasetOf(await decode(part("report-head"), part("report-blocks")), 0);
 }
 
 const numbers = (text) => text.match(/\d+(\.\d+)?/g);

@@ -18,8 +18,7 @@ std::vector<std::uint64_t> distinct_examples(std::span<const std::uint64_t> quer
   std::ranges::unique_copy(queries, std::back_inserter(ids));
   std::ranges::unique_copy(keys, std::back_inserter(ids));
   std::ranges::sort(ids);
-  const auto repeated = std::ranges::unique(ids);
-  ids.erase(repeated.begin(), repeated.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
 }
 

@@ -51,6 +51,15 @@ LineSums orient(LineSums sums, std::span<const double> sign) {
   return sums;
 }
 
+// The sum of |x|^2 over all rows.
+double energy_of(const LineSums& sums) {
+  double energy = 0;
+  for (std::size_t c = 0; c < sums.mean.size(); ++c) {
+    energy += sums.xx[c] + static_cast<double>(sums.count) * sums.mean[c] * sums.mean[c];
+  }
+  return energy;
+}
+
 std::vector<double> reflect(std::vector<double> x, const Householder& reflection) {
   reflection.apply(x);
   return x;
@@ -78,7 +87,7 @@ PositionModel follow_position(const RowsView& queries, std::span<const double> o
 
   const LineSums oriented_sums = orient(captured_sums, orientation);
   const LineFit oriented_lines = fit_lines(oriented_sums, constant_component);
-  const auto& [intercept, slope, r_squared, variance] = oriented_lines;
+  const auto& [intercept, slope, r_squared, variance, origin] = oriented_lines;
   result.position_r_squared =
       std::accumulate(r_squared.begin(), r_squared.end(), 0.0) / static_cast<double>(queries.width);
   result.slope_norm = std::sqrt(std::inner_product(slope.begin(), slope.end(), slope.begin(), 0.0));
@@ -90,7 +99,8 @@ PositionModel follow_position(const RowsView& queries, std::span<const double> o
   const std::vector<bool> tested =
       tested_components(queries.size(), queries.width, options.normality_max_dims, options.seed);
   const ReflectedRows reflected_queries(queries.vectors, orientation, reflection, reflected_mean, tested);
-  const ReflectedComponents components = reflected_components(reflected_queries, tested, options.p_alpha);
+  const ReflectedComponents components =
+      reflected_components(reflected_queries, tested, options.p_alpha, energy_of(captured_sums));
   const LineSums reflected_sums{oriented_sums.count,
                                 oriented_sums.mean_t,
                                 oriented_sums.tt,
@@ -99,7 +109,8 @@ PositionModel follow_position(const RowsView& queries, std::span<const double> o
                                 components.squares};
   LineFit reflected_lines = fit_lines(reflected_sums);
   result.scalar = scalar_predictability(queries.position, reflected_queries.along_slope());
-  result.residual = residual_normality(queries.position, reflected_queries.first_component(), reflected_lines.slope[0]);
+  result.residual = residual_normality(queries.position, reflected_queries.first_component(), reflected_lines.slope[0],
+                                       reflected_lines.origin);
   result.noise = components.noise;
   return {PositionFrame(orientation, reflection), std::move(reflected_lines)};
 }

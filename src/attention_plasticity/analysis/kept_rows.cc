@@ -84,6 +84,12 @@ void KeptRows::subsample(const AnalysisOptions& options, std::uint64_t first_own
   view_ = owned_;
 }
 
+namespace {
+
+constexpr double last_position = 9007199254740992.0;  // 2^53
+
+}  // namespace
+
 KeptRows checked_rows(const RowsView& rows, std::string_view what) {
   check_columns(rows, what);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -91,6 +97,7 @@ KeptRows checked_rows(const RowsView& rows, std::string_view what) {
       if (!holds) throw Error(ErrorKind::input, fmt::format("row {} of the {}: {}", i, what, problem));
     };
     require(rows.position[i] >= 0 && std::isfinite(rows.position[i]), "the position is negative or not finite");
+    require(rows.position[i] <= last_position, "the position is beyond 2^53");
     require(rows.bucket[i] >= 0, "the bucket is negative");
     require(rows.example.empty() || rows.example[i] < first_own_query_example, "the example is 2^63 or more");
     require(all_finite(rows.row(i)), "the vector has a NaN or an infinity in it");

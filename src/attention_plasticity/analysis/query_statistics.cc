@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 #include "attention_plasticity/base/counted_containers.h"
@@ -31,8 +32,20 @@ double mean_magnitude(std::span<const double> values) {
          static_cast<double>(values.size());
 }
 
-// log2(t + 1) of each position. Most positions are small whole numbers that occur many times, so their values are kept.
+// log2(t + 1) of each position minus that of the smallest. The difference of two logarithms would have few digits left.
+CountedVector<double> near_log_positions(std::span<const double> position, double smallest) {
+  CountedVector<double> result(position.size());
+  std::ranges::transform(position, result.begin(), [smallest](double t) {
+    return std::log1p((t - smallest) / (smallest + 1.0)) / std::numbers::ln2;
+  });
+  return result;
+}
+
+// log2(t + 1) of each position, or where they lie close together for their size its difference from some number. Most
+// positions are small whole numbers that occur many times, so their values are kept.
 CountedVector<double> log_positions(std::span<const double> position) {
+  const auto [smallest, largest] = std::ranges::minmax(position);
+  if (smallest > far_from_zero * (largest - smallest)) return near_log_positions(position, smallest);
   std::vector<double> known(4096, -1.0);
   CountedVector<double> result(position.size());
   for (std::size_t i = 0; i < position.size(); ++i) {
@@ -84,7 +97,8 @@ ScalarPredictability scalar_predictability(std::span<const double> position, std
     const LineSums sums{x.size(), 0, product_sum(x, x), {0}, {product_sum(x, y)}, {product_sum(y, y)}};
     if (sums.tt > 0) {
       const LineFit fit = fit_lines(sums);
-      result.r_squared = fit.r_squared[0];
+      // Not that of the fit, whose least total would swallow the spread of logarithms of large positions.
+      if (sums.xx[0] > 0) result.r_squared = std::min(sums.tx[0] * fit.slope[0], sums.xx[0]) / sums.xx[0];
       for (std::size_t i = 0; i < x.size(); ++i) y[i] -= fit.slope[0] * x[i];
       result.mae_projection = mean_magnitude(y);
     }
@@ -93,13 +107,19 @@ ScalarPredictability scalar_predictability(std::span<const double> position, std
   return result;
 }
 
-Normality residual_normality(std::span<const double> position, std::span<const double> first_component, double slope) {
+Normality residual_normality(std::span<const double> position, std::span<const double> first_component, double slope,
+                             double origin) {
   CountedVector<double> residual(first_component.begin(), first_component.end());
-  for (std::size_t i = 0; i < residual.size(); ++i) residual[i] -= slope * position[i];
+  double largest = 0;
+  for (std::size_t i = 0; i < residual.size(); ++i) {
+    largest = std::max(largest, std::abs(residual[i]));
+    residual[i] -= slope * (position[i] - origin);
+  }
   if (residual.size() < 3) return {};
   centre(residual);
   const PowerSums sums = power_sums(residual);
-  if (sums.squares() <= 0) return {};
+  const double rounding = 4 * std::numeric_limits<double>::epsilon() * largest;
+  if (sums.squares() <= static_cast<double>(residual.size()) * rounding * rounding) return {};
   Normality result = normality(sums);
   const double codes_per_unit = 4096.0 / deviation(sums);
   CountedVector<std::uint16_t> codes(residual.size());
@@ -120,15 +140,17 @@ std::vector<bool> tested_components(std::size_t rows, std::size_t width, std::si
   return tested;
 }
 
-ReflectedComponents reflected_components(const ReflectedRows& queries, const std::vector<bool>& tested,
-                                         double p_alpha) {
+ReflectedComponents reflected_components(const ReflectedRows& queries, const std::vector<bool>& tested, double p_alpha,
+                                         double energy) {
   const bool measured = queries.size() >= 3 && queries.width() >= 2;
   ReflectedComponents result;
   std::vector<double> skewness, kurtosis, p;
   KolmogorovBins bins;
   const ReflectedColumns& columns = queries.columns();
   for (std::size_t component = 0; component < queries.width(); ++component) {
-    const PowerSums& sums = columns.sums[component];
+    PowerSums sums = columns.sums[component];
+    // Of queries that all lie on one line, reflection leaves exactly nothing across it, but for rounding.
+    if (sums.squares() <= energy * queries.rounding(component)) sums = {.count = sums.count};
     result.squares.push_back(sums.squares());
     if (!measured || component == 0) continue;
     const Normality of_component = normality(sums);

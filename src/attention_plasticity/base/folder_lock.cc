@@ -39,8 +39,9 @@ Attempt try_lock(const Descriptor& file, const fs::path& folder) {
   }
 }
 
-[[noreturn]] void refuse(const fs::path& folder) {
-  throw Error(ErrorKind::output, "another run is writing here; wait until it has ended, or choose another `output_dir`",
+[[noreturn]] void refuse(const fs::path& folder, const std::string& field) {
+  throw Error(ErrorKind::output,
+              "another run is writing here; wait until it has ended, or choose another `" + field + "`",
               folder.string());
 }
 
@@ -54,7 +55,7 @@ bool is_still_there(const Descriptor& file, const fs::path& name) {
 
 }  // namespace
 
-FolderLock::FolderLock(fs::path folder) : folder_(std::move(folder)) {
+FolderLock::FolderLock(fs::path folder, std::string field) : folder_(std::move(folder)), field_(std::move(field)) {
   if (!lock_folder()) lock_hidden_file();
 }
 
@@ -65,7 +66,7 @@ FolderLock::~FolderLock() {
 bool FolderLock::lock_folder() {
   Descriptor folder(folder_, O_RDONLY | O_DIRECTORY, folder_);
   const Attempt attempt = try_lock(folder, folder_);
-  if (attempt == Attempt::taken_by_another) refuse(folder_);
+  if (attempt == Attempt::taken_by_another) refuse(folder_, field_);
   if (attempt == Attempt::locked) lock_ = std::move(folder);
   return attempt == Attempt::locked;
 }
@@ -75,7 +76,7 @@ void FolderLock::lock_hidden_file() {
   while (true) {
     Descriptor file(name, O_RDWR | O_CREAT | O_NOFOLLOW, name);
     const Attempt attempt = try_lock(file, folder_);
-    if (attempt == Attempt::taken_by_another) refuse(folder_);
+    if (attempt == Attempt::taken_by_another) refuse(folder_, field_);
     if (attempt == Attempt::not_supported) {
       ::unlink(name.c_str());
       return;

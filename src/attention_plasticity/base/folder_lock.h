@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "attention_plasticity/base/descriptor.h"
@@ -12,8 +13,9 @@ namespace attention_plasticity {
 /// or with the process, however that ends, and does not depend on process ids. Readers need no lock.
 class FolderLock {
  public:
-  /// Takes the lock of a folder that exists. Throws Error(output), which names the folder, when another one has it.
-  explicit FolderLock(std::filesystem::path folder);
+  /// Takes the lock of a folder that exists. Throws Error(output), which names the folder, when another one has it, and
+  /// advises to choose another value of `field`.
+  explicit FolderLock(std::filesystem::path folder, std::string field = "output_dir");
   FolderLock(FolderLock&&) = default;
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(FolderLock&&) = delete;
@@ -29,6 +31,7 @@ class FolderLock {
   void lock_hidden_file();
 
   std::filesystem::path folder_;
+  std::string field_;
   std::filesystem::path hidden_file_;  // empty: the folder itself is locked
   Descriptor lock_;
 };

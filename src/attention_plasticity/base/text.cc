@@ -4,40 +4,18 @@
 
 #include <algorithm>
 
+#include "attention_plasticity/base/printable.h"
 #include "attention_plasticity/base/utf8.h"
 
 namespace attention_plasticity {
-namespace {
-
-// The control characters U+0080 to U+009F, which some terminals obey.
-bool holds_late_control(std::string_view text) {
-  return std::ranges::adjacent_find(text, [](char first, char second) {
-           return static_cast<unsigned char>(first) == 0xc2 && static_cast<unsigned char>(second) < 0xa0;
-         }) != text.end();
-}
-
-}  // namespace
-
 std::string shown_text(std::string_view text) {
   constexpr std::size_t longest = 80;
   if (text.empty()) return "''";
-  const bool escape_high = !is_utf8(text) || holds_late_control(text);
   std::string_view kept = text.substr(0, longest);
-  if (!escape_high && kept.size() < text.size()) {
+  if (kept.size() < text.size() && is_utf8(text)) {
     while (!kept.empty() && continues_utf8(text[kept.size()])) kept.remove_suffix(1);
   }
-  std::string shown;
-  for (const char c : kept) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      shown += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f || (escape_high && byte >= 0x80)) {
-      shown += fmt::format("\\x{:02x}", byte);
-    } else {
-      shown += c;
-    }
-  }
-  return kept.size() < text.size() ? shown + "..." : shown;
+  return kept.size() < text.size() ? printable_text(kept) + "..." : printable_text(kept);
 }
 
 std::string quoted_text(std::string_view text) { return text.empty() ? "''" : fmt::format("'{}'", shown_text(text)); }

@@ -7,7 +7,7 @@
 
 namespace attention_plasticity {
 
-/// Text of a user for a message: on one line, without control characters, cut after 80 bytes. `''` when empty.
+/// Text of a user for a message: printable_text of its first 80 bytes. `''` when empty.
 std::string shown_text(std::string_view text);
 
 /// The same in single quotes.

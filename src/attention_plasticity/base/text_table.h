@@ -7,8 +7,8 @@ namespace attention_plasticity {
 
 using TextRow = std::vector<std::string>;
 
-/// Lines of text with two blanks between columns, each as wide as its widest field. Rows have equally many fields, and
-/// fields are ASCII.
+/// Lines of printable text with two blanks between columns, each as wide as its widest field. Rows have equally many
+/// fields.
 std::string text_table(const std::vector<TextRow>& rows);
 
 }  // namespace attention_plasticity

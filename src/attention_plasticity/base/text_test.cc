@@ -13,7 +13,7 @@ TEST(ShownText, StaysOnOneLineAndIsCut) {
   EXPECT_EQ(shown_text("a\nb\x01\x7f"), "a\\nb\\x01\\x7f");
   EXPECT_EQ(shown_text("a\xc2\x9b"
                        "31m"),
-            "a\\xc2\\x9b31m")
+            "a\\u009b31m")
       << "a control beyond ASCII";
   EXPECT_EQ(shown_text("\xff\xfe"), "\\xff\\xfe");
   EXPECT_EQ(shown_text(std::string(100, 'x')), std::string(80, 'x') + "...");

@@ -29,18 +29,25 @@ Lead lead_of(unsigned char byte) {
 
 bool continues_utf8(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
 
+std::size_t utf8_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const Lead lead = lead_of(static_cast<unsigned char>(text[0]));
+  if (lead.length == 0 || lead.length > text.size()) return 0;
+  if (lead.length > 1) {
+    const auto second = static_cast<unsigned char>(text[1]);
+    if (second < lead.second_low || second > lead.second_high) return 0;
+  }
+  for (std::size_t k = 2; k < lead.length; ++k) {
+    if (!continues_utf8(text[k])) return 0;
+  }
+  return lead.length;
+}
+
 bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const Lead lead = lead_of(static_cast<unsigned char>(text[i]));
-    if (lead.length == 0 || lead.length > text.size() - i) return false;
-    if (lead.length > 1) {
-      const auto second = static_cast<unsigned char>(text[i + 1]);
-      if (second < lead.second_low || second > lead.second_high) return false;
-    }
-    for (std::size_t k = 2; k < lead.length; ++k) {
-      if (!continues_utf8(text[i + k])) return false;
-    }
-    i += lead.length;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
   }
   return true;
 }

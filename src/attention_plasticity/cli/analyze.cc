@@ -69,7 +69,7 @@ const FieldTable<AnalyzeFlags>& analyze_table() {
 // Layers whose files do not tell their width are left out.
 void print_rotation(const PreparedRun& prepared) {
   if (!prepared.rotation) {
-    fmt::print("# rotation: not known\n");
+    print("# rotation: not known\n");
     return;
   }
   std::map<int, std::size_t> width_of_layer;
@@ -78,31 +78,32 @@ void print_rotation(const PreparedRun& prepared) {
   }
   const auto groups = layers_by_rotation(*prepared.rotation, width_of_layer);
   for (const LayersOfRotation& group : groups) {
-    fmt::print("# rotation: {}{}\n", group.rotation,
-               groups.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(group.layers, ", ")));
+    print(fmt::format("# rotation: {}{}\n", group.rotation,
+                      groups.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(group.layers, ", "))));
   }
 }
 
 void print_dry_run(const PreparedRun& prepared, const RunConfig& config, int workers, const std::string& to_fetch,
                    const std::optional<Shard>& shard) {
-  fmt::print("{}", config_text(config));
-  fmt::print("\n# Plan\n");
-  fmt::print("# model: {}, {} layers, {} query heads, {} key heads\n", shown_text(prepared.model_name),
-             prepared.grid.num_layers, prepared.grid.num_q_heads, prepared.grid.num_k_heads);
-  fmt::print("# dump: {}\n", prepared.layout.folder.string());
-  if (!to_fetch.empty()) fmt::print("# to fetch: {}\n", to_fetch);
-  fmt::print("# heads to analyse: {}; selected but not captured: {}\n", prepared.tasks.size(), prepared.skipped);
-  if (shard) fmt::print("# heads of shard {}: {}\n", shard->text(), shard_tasks(prepared, *shard).size());
+  print(config_text(config));
+  print("\n# Plan\n");
+  print(fmt::format("# model: {}, {} layers, {} query heads, {} key heads\n", shown_text(prepared.model_name),
+                    prepared.grid.num_layers, prepared.grid.num_q_heads, prepared.grid.num_k_heads));
+  print(fmt::format("# dump: {}\n", prepared.layout.folder.string()));
+  if (!to_fetch.empty()) print(fmt::format("# to fetch: {}\n", to_fetch));
+  print(
+      fmt::format("# heads to analyse: {}; selected but not captured: {}\n", prepared.tasks.size(), prepared.skipped));
+  if (shard) print(fmt::format("# heads of shard {}: {}\n", shard->text(), shard_tasks(prepared, *shard).size()));
   if (config.analysis.num_triples > 0) print_rotation(prepared);
-  fmt::print("# workers: {}\n", workers);
+  print(fmt::format("# workers: {}\n", workers));
   std::uint64_t largest = 0;
   for (const HeadTask& task : prepared.tasks) largest = std::max(largest, task.query_bytes + task.key_bytes);
-  fmt::print("# memory for the largest head: about {:.1f} MiB\n", static_cast<double>(largest) / (1 << 20));
+  print(fmt::format("# memory for the largest head: about {:.1f} MiB\n", static_cast<double>(largest) / (1 << 20)));
   if (shard) {
-    fmt::print("# writes: {}\n", shard_json_path(config));
+    print(fmt::format("# writes: {}\n", shard_json_path(config)));
     return;
   }
-  for (const std::string& path : result_paths(prepared, config)) fmt::print("# writes: {}\n", path);
+  for (const std::string& path : result_paths(prepared, config)) print(fmt::format("# writes: {}\n", path));
 }
 
 std::string head_line(const HeadEvent& event) {
@@ -187,8 +188,8 @@ class Analysis {
 
   int dry_run() const {
     check_earlier_results(prepared(), config());
-    for (const std::string& note : run_.notes()) tell(with_flags(note) + "\n");
-    for (const std::string& warning : prepared().warnings) tell("warning: " + with_flags(warning) + "\n");
+    for (const std::string& note : run_.notes()) tell_line(note);
+    for (const std::string& warning : prepared().warnings) tell_line("warning: " + warning);
     print_dry_run(prepared(), config(), workers_, run_.missing_files(), part_.shard);
     return 0;
   }
@@ -200,8 +201,8 @@ class Analysis {
     const RunPlan plan = run_.make_plan(observer(progress, downloads), interruption_.token());
     write_file_atomically(file, plan.text());
     if (verbosity_ != Verbosity::quiet) {
-      fmt::print("{}: {}, {}; give each shard --plan {}\n", file, counted_text(prepared().tasks.size(), "head"),
-                 counted_text(plan.examples.size(), "example"), file);
+      print(fmt::format("{}: {}, {}; give each shard --plan {}\n", file, counted_text(prepared().tasks.size(), "head"),
+                        counted_text(plan.examples.size(), "example"), file));
     }
     return 0;
   }
@@ -228,13 +229,13 @@ class Analysis {
     record.heads = std::move(outcomes.heads);
     record.manifest = manifest_text(prepared(), config());
     record.resources = resources();
-    const std::vector<std::string> files = write_shard(record, config());
+    const std::vector<std::string> files = written([&] { return write_shard(record, config()); });
     const auto failed = static_cast<std::size_t>(
         std::ranges::count_if(record.heads, [](const HeadOutcome& head) { return head.failure.has_value(); }));
     if (failed == 0) run_.forget_kept();
     if (verbosity_ != Verbosity::quiet) {
-      fmt::print("shard {}: {} of {} analysed, {} failed: {}\n", shard.text(), record.heads.size() - failed,
-                 counted_text(prepared().tasks.size(), "head"), failed, files.back());
+      print(fmt::format("shard {}: {} of {} analysed, {} failed: {}\n", shard.text(), record.heads.size() - failed,
+                        counted_text(prepared().tasks.size(), "head"), failed, files.back()));
     }
     return failed == 0 ? 0 : some_heads_failed;
   }
@@ -249,7 +250,8 @@ class Analysis {
     std::vector<std::string> label_notes;
     const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared(), label_notes);
     const RunResult result = measure(label_notes);
-    const std::vector<std::string> files = write_results(prepared(), config(), result, resources());
+    const std::vector<std::string> files =
+        written([&] { return write_results(prepared(), config(), result, resources()); });
     if (result.interrupted) return interrupted(result, files);
     if (result.results.empty()) {
       throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
@@ -257,6 +259,20 @@ class Analysis {
     if (result.failures.empty()) run_.forget_kept();
     if (verbosity_ != Verbosity::quiet) print_summary(prepared(), config(), result, files, labels);
     return exit_code_of(result);
+  }
+
+  // What `write` returns. Where it fails, the message says that the heads need not be measured again.
+  template <typename Write>
+  std::vector<std::string> written(const Write& write) const {
+    try {
+      return write();
+    } catch (const Error& error) {
+      std::error_code unknown;
+      const bool in_place = std::string_view(error.what()).find("results are in place") != std::string_view::npos;
+      if (in_place || !std::filesystem::exists(keep().folder, unknown)) throw;
+      throw Error(error.kind(), fmt::format("{}; the measured heads are kept: go on with --resume", error.what()),
+                  error.file());
+    }
   }
 
   int say_complete(const std::string& file) const {
@@ -347,8 +363,8 @@ int run_analyze(const Arguments& arguments) {
   StopOnSignal interruption([&] {
     if (verbosity == Verbosity::quiet) return;
     // Clears the bar, into which the terminal has echoed ^C. The bar is drawn again below.
-    tell(fmt::format("{}stopping after the heads in progress; interrupt again to quit at once\n",
-                     verbosity == Verbosity::bar ? clear_line : ""));
+    if (verbosity == Verbosity::bar) redraw("");
+    tell("stopping after the heads in progress; interrupt again to quit at once\n");
   });
   try {
     return Analysis(flags, arguments, config, verbosity, terminal, interruption).run();

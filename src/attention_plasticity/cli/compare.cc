@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <span>
 
@@ -15,7 +16,9 @@
 #include "attention_plasticity/compare/series_text.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/figure/figure.h"
+#include "attention_plasticity/report/report.h"
 #include "attention_plasticity/results/output_files.h"
+#include "attention_plasticity/results/result_files.h"
 
 namespace attention_plasticity {
 namespace {
@@ -43,7 +46,7 @@ const FieldTable<CompareFlags>& compare_table() {
        "the number in which the names of the folders differ", "series"},
       {"threshold", values::number(), option(&SeriesOptions::threshold),
        "Value whose crossing a series tells, head by head.", "", "series"},
-      {"output", values::any_text("FOLDER"), &Flags::output, "Folder for tables, summary and figures.",
+      {"output", values::any_text("FOLDER"), &Flags::output, "Folder for tables, summary, figures and page.",
        "nothing is written"},
       {"quiet", values::boolean(), &Flags::quiet, "Print no summary."},
   };
@@ -58,58 +61,98 @@ struct NamedText {
 struct NamedFigure {
   std::string_view name;
   FigureKind kind;
+  std::filesystem::path table = {};                   // empty: what `compare` writes
+  std::optional<std::filesystem::path> against = {};  // the second run, for figures of runs
 };
 
+// The page of the compared runs. It has all common columns, whichever are compared in the tables.
+std::string page_of(const std::vector<std::string>& folders, const CompareFlags& flags) {
+  ReportOptions options;
+  options.results.assign(folders.begin(), folders.end());
+  options.level = flags.options.level;
+  options.threshold = flags.options.threshold;
+  options.x = flags.x;
+  options.series = flags.series;
+  return make_report(options).page;
+}
+
 // The last of `files` tells what the others are. The figures are drawn from the tables, which are written before.
-void write_files(const std::filesystem::path& folder, const std::vector<NamedText>& files,
-                 const std::vector<NamedFigure>& figures, bool quiet) {
+void write_files(const std::vector<std::string>& folders, const CompareFlags& flags,
+                 const std::vector<NamedText>& files, const std::vector<NamedFigure>& figures) {
+  const std::filesystem::path folder = flags.output.value_or("");
+  const std::string page = has_page() ? page_of(folders, flags) : "";
   std::vector<std::string> written;
-  written.reserve(files.size() + figures.size());
+  written.reserve(files.size() + figures.size() + 1);
   for (const NamedText& file : files) written.push_back((folder / file.name).string());
   const std::vector<FolderLock> locks = locked_outputs(written);
   OutputFiles output(written.back());
   for (std::size_t i = 0; i < files.size(); ++i) output.stage(written[i], files[i].text);
   output.commit();
+  if (!page.empty()) {
+    written.push_back((folder / "report.html").string());
+    write_file_atomically(written.back(), page);
+  }
   const Gnuplot gnuplot = gnuplot_here();
   if (gnuplot.program.empty()) tell("gnuplot is not installed, so no figures are drawn\n");
   for (const NamedFigure& figure : figures) {
     if (gnuplot.program.empty()) break;
     FigureOptions options;
     options.kind = figure.kind;
-    options.table = folder;
-    written.push_back((folder / figure.name).string());
-    write_file_atomically(written.back(), draw_figure(options, gnuplot).image);
+    options.table = figure.table.empty() ? folder : figure.table;
+    options.against = figure.against;
+    try {
+      write_file_atomically(folder / figure.name, draw_figure(options, gnuplot).image);
+      written.push_back((folder / figure.name).string());
+    } catch (const Error& error) {
+      // Runs may be compared whose tables do not fit, such as those of other buckets.
+      if (!figure.against || error.kind() != ErrorKind::input) throw;
+      tell_line(fmt::format("{} is not drawn: {}: {}", figure.name, error.file(), error.what()));
+    }
   }
-  if (quiet) return;
-  fmt::print("\nWritten:\n");
-  for (const std::string& file : written) fmt::print("  {}\n", file);
+  if (flags.quiet) return;
+  print("\nWritten:\n");
+  for (const std::string& file : written) print(fmt::format("  {}\n", file));
 }
 
 void tell_caveats(const std::vector<std::string>& caveats) {
-  for (const std::string& caveat : caveats) tell("warning: " + with_flags(caveat) + "\n");
+  for (const std::string& caveat : caveats) tell_line("warning: " + caveat);
 }
 
-void compare_two(std::span<const ComparedRun> runs, const CompareFlags& flags) {
+// The figures of the tables by position and by distance exist where both runs wrote these tables.
+std::vector<NamedFigure> figures_of_two(const std::vector<std::string>& folders) {
+  std::vector<NamedFigure> figures{{"changes.png", FigureKind::changes}, {"change_map.png", FigureKind::change_map}};
+  const auto both_have = [&](TableId table) {
+    return std::ranges::all_of(folders, [&](const std::string& folder) {
+      return ResultFiles(folder, TableId::metrics, {TableId::metrics, table}).find(table).has_value();
+    });
+  };
+  if (both_have(TableId::time)) figures.push_back({"curves.png", FigureKind::plasticity, folders[0], folders[1]});
+  if (both_have(TableId::distance)) figures.push_back({"distances.png", FigureKind::distance, folders[0], folders[1]});
+  return figures;
+}
+
+void compare_two(std::span<const ComparedRun> runs, const std::vector<std::string>& folders,
+                 const CompareFlags& flags) {
   const ComparedRun& a = runs[0];
   const ComparedRun& b = runs[1];
   const Comparison comparison = compare(a, b, {flags.options.columns, flags.options.level});
   tell_caveats(comparison.caveats);
-  if (!flags.quiet) fmt::print("{}", comparison_table(comparison, a, b));
+  if (!flags.quiet) print(comparison_table(comparison, a, b));
   if (!flags.output) return;
   write_files(
-      *flags.output,
+      folders, flags,
       {{"head_differences.csv", differences_csv(comparison)}, {"comparison.json", comparison_json(comparison, a, b)}},
-      {{"changes.png", FigureKind::changes}, {"change_map.png", FigureKind::change_map}}, flags.quiet);
+      figures_of_two(folders));
 }
 
 void follow(std::span<const ComparedRun> runs, const std::vector<std::string>& folders, const CompareFlags& flags) {
   const SeriesAxis axis = flags.x ? parse_axis(*flags.x, folders) : axis_of_names(folders);
   const Series series = make_series(runs, axis, flags.options);
   tell_caveats(series.caveats);
-  if (!flags.quiet) fmt::print("{}", series_table(series, runs));
+  if (!flags.quiet) print(series_table(series, runs));
   if (!flags.output) return;
-  write_files(*flags.output, {{"head_series.csv", series_csv(series)}, {"series.json", series_json(series, runs)}},
-              {{"series.png", FigureKind::series}}, flags.quiet);
+  write_files(folders, flags, {{"head_series.csv", series_csv(series)}, {"series.json", series_json(series, runs)}},
+              {{"series.png", FigureKind::series}});
 }
 
 }  // namespace
@@ -144,11 +187,11 @@ int run_compare(const Arguments& arguments) {
   std::vector<ComparedRun> runs;
   runs.reserve(folders.size());
   for (const std::string& folder : folders) runs.push_back(read_compared_run(folder, notes));
-  for (const std::string& note : notes) tell(with_flags(note) + "\n");
+  for (const std::string& note : notes) tell_line(note);
   if (flags.series) {
     follow(runs, folders, flags);
   } else {
-    compare_two(runs, flags);
+    compare_two(runs, folders, flags);
   }
   return 0;
 }

@@ -1,4 +1,5 @@
 #include "attention_plasticity/cli/completion.h"
+#include "attention_plasticity/cli/terminal.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -268,7 +269,7 @@ int run_completion(const Arguments& arguments) {
       arguments.only_positional("completion takes one shell: attention-plasticity completion bash|zsh|fish");
   std::vector<std::string_view> names(shells.size());
   std::ranges::transform(shells, names.begin(), &Shell::name);
-  fmt::print("{}", shells.at(word_index(name, names)).script(all_commands()));
+  print(shells.at(word_index(name, names)).script(all_commands()));
   return 0;
 }
 

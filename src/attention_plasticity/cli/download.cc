@@ -61,10 +61,10 @@ RunConfig config_of(const Arguments& arguments) {
 }
 
 void print_files(const HubDump& dump, const PreparedRun& prepared, const std::vector<RepoFile>& missing) {
-  for (const RepoFile& file : missing) fmt::print("{:>12}  {}\n", size_text(file.size), file.path);
-  fmt::print("to fetch: {}\n", described_files(dump.snapshot(), missing));
-  fmt::print("heads: {}; selected but not captured: {}\n", prepared.tasks.size(), prepared.skipped);
-  fmt::print("folder: {}\n", dump.snapshot().folder().string());
+  for (const RepoFile& file : missing) print(fmt::format("{:>12}  {}\n", size_text(file.size), file.path));
+  print(fmt::format("to fetch: {}\n", described_files(dump.snapshot(), missing)));
+  print(fmt::format("heads: {}; selected but not captured: {}\n", prepared.tasks.size(), prepared.skipped));
+  print(fmt::format("folder: {}\n", dump.snapshot().folder().string()));
 }
 
 int download(const DownloadFlags& flags, const RunConfig& config, const std::stop_token& stop) {
@@ -94,7 +94,7 @@ int download(const DownloadFlags& flags, const RunConfig& config, const std::sto
         stop);
     fetching.wait_for_all([&](const DownloadProgress& now) { display.show_alone(now); });
   }
-  fmt::print("{}\n", dump.snapshot().folder().string());
+  print(fmt::format("{}\n", dump.snapshot().folder().string()));
   return 0;
 }
 

@@ -2,7 +2,9 @@
 
 #include <set>
 
+#include "attention_plasticity/base/printable.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/terminal.h"
 
 namespace attention_plasticity {
 namespace {
@@ -42,5 +44,7 @@ std::string with_flags(std::string_view message) {
     message.remove_prefix(close + 1);
   }
 }
+
+void tell_line(std::string_view message) { tell(printable_text(with_flags(message)) + "\n"); }
 
 }  // namespace attention_plasticity

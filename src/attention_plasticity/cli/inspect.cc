@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attention_plasticity/base/printable.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
@@ -80,7 +81,7 @@ void print_json(const DumpInspection& dump, const std::optional<RotationInspecti
     if (!dump.rotation.empty()) source = RotationSource::config;
     json["rotation_shares"] = Json::parse(rotation_json_text(source, &vectors->shares));
   }
-  fmt::print("{}\n", json_text(json, 2));
+  print(fmt::format("{}\n", json_text(json, 2)));
 }
 
 // Nothing where every file has checksums.
@@ -89,25 +90,26 @@ void print_missing_checksums(const DumpInspection& dump) {
   const auto first = std::ranges::find_if(dump.files, has_none);
   if (first == dump.files.end()) return;
   const auto count = std::ranges::count_if(dump.files, has_none);
-  fmt::print("checksums {} of {} files {} none, the first {}: damage to {} may change numbers unnoticed\n", count,
-             dump.files.size(), count == 1 ? "has" : "have", head_folder_name(first->side, first->head),
-             count == 1 ? "it" : "them");
+  print(fmt::format("checksums {} of {} files {} none, the first {}: damage to {} may change numbers unnoticed\n",
+                    count, dump.files.size(), count == 1 ? "has" : "have", head_folder_name(first->side, first->head),
+                    count == 1 ? "it" : "them"));
 }
 
 void print_overview(const DumpInspection& dump) {
-  fmt::print("dump      {}\n", dump.layout.folder.string());
-  if (dump.capture.model_name) fmt::print("model     {}\n", *dump.capture.model_name);
+  print(fmt::format("dump      {}\n", printable_text(dump.layout.folder.string())));
+  if (dump.capture.model_name) print(fmt::format("model     {}\n", printable_text(*dump.capture.model_name)));
   if (dump.model.num_layers && dump.model.num_q_heads && dump.model.num_k_heads) {
-    fmt::print("shape     {} layers, {} query heads, {} key heads (config.json)\n", dump.model.num_layers->value,
-               dump.model.num_q_heads->value, dump.model.num_k_heads->value);
+    print(fmt::format("shape     {} layers, {} query heads, {} key heads (config.json)\n", dump.model.num_layers->value,
+                      dump.model.num_q_heads->value, dump.model.num_k_heads->value));
   }
   for (const LayersOfRotation& group : dump.rotation) {
-    fmt::print("rotation  {}{}\n", group.rotation,
-               dump.rotation.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(group.layers, ", ")));
+    print(fmt::format("rotation  {}{}\n", group.rotation,
+                      dump.rotation.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(group.layers, ", "))));
   }
   if (dump.capture.sampling_strategy) {
-    fmt::print("sampling  {}{}\n", *dump.capture.sampling_strategy,
-               dump.capture.bucket_size ? fmt::format(", buckets of {} tokens", *dump.capture.bucket_size) : "");
+    print(
+        fmt::format("sampling  {}{}\n", *dump.capture.sampling_strategy,
+                    dump.capture.bucket_size ? fmt::format(", buckets of {} tokens", *dump.capture.bucket_size) : ""));
   }
   std::uint64_t bytes = 0;
   std::size_t rows = 0;
@@ -115,27 +117,27 @@ void print_overview(const DumpInspection& dump) {
     bytes += file.bytes;
     rows += file.rows;
   }
-  fmt::print("captured  {} query heads, {} key heads, {} rows, {}\n", dump.layout.queries.size(),
-             dump.layout.keys.size(), rows, size_text(bytes));
+  print(fmt::format("captured  {} query heads, {} key heads, {} rows, {}\n", dump.layout.queries.size(),
+                    dump.layout.keys.size(), rows, size_text(bytes)));
   print_missing_checksums(dump);
-  fmt::print("\n");
+  print("\n");
 }
 
 void print_table(const DumpInspection& dump) {
   print_overview(dump);
-  constexpr std::string_view row = "{:<10}{:>9}{:>7}{:>9}{:>10}{:>20}{:>10}{:>9}{:>12}\n";
-  fmt::print(row, "head", "rows", "width", "buckets", "", "positions", "examples", "window", "size");
+  constexpr std::string_view row = "{:<9} {:>8} {:>6} {:>8} {:>9} {:>19} {:>9} {:>8} {:>11}\n";
+  print(fmt::format(row, "head", "rows", "width", "buckets", "", "positions", "examples", "window", "size"));
   for (const FileInspection& file : dump.files) {
     const std::string name = head_folder_name(file.side, file.head);
     if (file.error) {
-      fmt::print("{:<10}unreadable: {}\n", name, *file.error);
+      print(fmt::format("{:<10}unreadable: {}\n", name, *file.error));
       continue;
     }
-    fmt::print(row, name, file.rows, file.width, file.buckets,
-               fmt::format("{}..{}", file.first_bucket, file.last_bucket),
-               fmt::format("{}..{}", file.first_position, file.last_position),
-               file.examples ? fmt::format("{}", *file.examples) : "-",
-               file.window ? fmt::format("{}", *file.window) : "-", size_text(file.bytes));
+    print(fmt::format(row, name, file.rows, file.width, file.buckets,
+                      fmt::format("{}..{}", file.first_bucket, file.last_bucket),
+                      fmt::format("{}..{}", file.first_position, file.last_position),
+                      file.examples ? fmt::format("{}", *file.examples) : "-",
+                      file.window ? fmt::format("{}", *file.window) : "-", size_text(file.bytes)));
   }
 }
 
@@ -147,24 +149,26 @@ void print_rotation(const DumpInspection& dump, const RotationInspection& vector
   constexpr std::size_t most_refined = 4;
   const RotationShares& shares = vectors.shares;
   const std::size_t refined = std::min(most_refined, vectors.refined.size());
-  fmt::print("Share of the vectors' energy that does not depend on position, un-rotated in these ways:\n\n");
-  fmt::print("  config  {}\n  none    no rotation\n",
-             dump.rotation.empty() ? "no rotation is known from a config.json" : "as config.json says");
+  print("Share of the vectors' energy that does not depend on position, un-rotated in these ways:\n\n");
+  print(fmt::format("  config  {}\n  none    no rotation\n",
+                    dump.rotation.empty() ? "no rotation is known from a config.json" : "as config.json says"));
   for (std::size_t i = 0; i < refined; ++i) {
-    fmt::print("  {}       {}\n", i + 1, described_way(vectors.refined[i].way, shares.width).text(shares.width));
+    print(
+        fmt::format("  {}       {}\n", i + 1, described_way(vectors.refined[i].way, shares.width).text(shares.width)));
   }
-  fmt::print("\n{:<8}{:>8}{:>8}", "layer", "config", "none");
-  for (std::size_t i = 0; i < refined; ++i) fmt::print("{:>8}", i + 1);
+  print(fmt::format("\n{:<8}{:>8}{:>8}", "layer", "config", "none"));
+  for (std::size_t i = 0; i < refined; ++i) print(fmt::format("{:>8}", i + 1));
   const auto print_row = [&](const std::string& name, const EnergyShares& of, const auto& refined_share) {
-    fmt::print("\n{:<8}{:>8}{:>8}", name, share_text(of.configured), share_text(of.known.front()));
-    for (std::size_t i = 0; i < refined; ++i) fmt::print("{:>8}", share_text(refined_share(vectors.refined[i])));
+    print(fmt::format("\n{:<8}{:>8}{:>8}", name, share_text(of.configured), share_text(of.known.front())));
+    for (std::size_t i = 0; i < refined; ++i)
+      print(fmt::format("{:>8}", share_text(refined_share(vectors.refined[i]))));
   };
   for (std::size_t l = 0; l < shares.layers.size(); ++l) {
     print_row(std::to_string(shares.layers[l].layer), shares.layers[l].shares,
               [&](const RefinedWay& way) { return way.of_layer[l]; });
   }
   print_row("all", shares.dump, [](const RefinedWay& way) { return way.share; });
-  fmt::print("\n\nWithout a config.json: {}\n", with_flags(vectors.inferred.line));
+  print(fmt::format("\n\nWithout a config.json: {}\n", with_flags(vectors.inferred.line)));
 }
 
 }  // namespace
@@ -182,7 +186,7 @@ int run_inspect(const Arguments& arguments) {
   const InspectFlags flags = options_of(inspect_table(), arguments);
   const std::string& root = arguments.only_positional("inspect takes one dump: attention-plasticity inspect DUMP");
   const DumpInspection dump = inspect_dump(root, flags.model_dir);
-  for (const std::string& note : dump.notes) tell(with_flags(note) + "\n");
+  for (const std::string& note : dump.notes) tell_line(note);
   std::optional<RotationInspection> vectors;
   if (flags.rotation) vectors = inspect_rotation(root, dump);
   if (flags.json) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -42,7 +43,7 @@ const Subcommand& find_subcommand(const std::string& name) {
 bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
 int print_help(const Subcommand& subcommand) {
-  fmt::print("{}", help_text(subcommand.command(), help_width()));
+  print(help_text(subcommand.command(), help_width()));
   return 0;
 }
 
@@ -53,11 +54,11 @@ int dispatch(const std::vector<std::string>& words) {
   }
   if (words[0] == "help" && words.size() > 1 && !asks_for_help(words[1])) return print_help(find_subcommand(words[1]));
   if (asks_for_help(words[0]) || words[0] == "help") {
-    fmt::print("{}", overview_text(all_commands(), help_width()));
+    print(overview_text(all_commands(), help_width()));
     return 0;
   }
   if (words[0] == "--version" || words[0] == "-V") {
-    fmt::print("{}", version_line());
+    print(version_line());
     return 0;
   }
   const Subcommand& subcommand = find_subcommand(words[0]);
@@ -69,8 +70,29 @@ int dispatch(const std::vector<std::string>& words) {
 int report(const std::string& file, const std::string& message, int code) {
   const std::string line =
       fmt::format("attention-plasticity: {}{}{}", file, file.empty() ? "" : ": ", with_flags(message));
-  tell(in_red(line, Terminal::of_standard_error()) + "\n");
+  tell_failure(line, Terminal::of_standard_error());
   return code;
+}
+
+// Says so without a byte of memory, should even the words of a message not fit.
+int report_lack_of_memory() {
+  constexpr std::string_view line =
+      "attention-plasticity: there is not enough memory; pass fewer --max_workers, or a --memory_limit\n";
+  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return exit_code(ErrorKind::output);
+  return exit_code(ErrorKind::input);
+}
+
+// What the exception that is being handled means: a message and an exit code.
+int report_failure() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return report(error.file(), error.what(), exit_code(error.kind()));
+  } catch (const std::bad_alloc&) {
+    return report_lack_of_memory();
+  } catch (const std::exception& error) {
+    return std::ferror(stdout) == 0 ? report("", error.what(), exit_code(ErrorKind::input)) : 0;
+  }
 }
 
 }  // namespace
@@ -82,13 +104,12 @@ int main(int argc, char** argv) {
   int code = 0;
   try {
     code = ap::dispatch({argv + 1, argv + argc});
-  } catch (const ap::Error& error) {
-    code = ap::report(error.file(), error.what(), ap::exit_code(error.kind()));
-  } catch (const std::bad_alloc&) {
-    code = ap::report("", "there is not enough memory; pass fewer --max_workers, or a --memory_limit",
-                      ap::exit_code(ap::ErrorKind::input));
-  } catch (const std::exception& error) {
-    if (std::ferror(stdout) == 0) code = ap::report("", error.what(), ap::exit_code(ap::ErrorKind::input));
+  } catch (...) {
+    try {
+      code = ap::report_failure();
+    } catch (const std::bad_alloc&) {
+      code = ap::report_lack_of_memory();
+    }
   }
   // A full disk or a closed pipe is noticed while printing, or when the rest is flushed.
   const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;

@@ -1,4 +1,5 @@
 #include "attention_plasticity/cli/manual.h"
+#include "attention_plasticity/cli/terminal.h"
 
 #include <fmt/format.h>
 
@@ -91,7 +92,7 @@ Command man_command() {
 
 int run_man(const Arguments& arguments) {
   arguments.refuse_positionals("man takes no arguments");
-  fmt::print("{}", manual_page(all_commands(), std::string(program_version().version)));
+  print(manual_page(all_commands(), std::string(program_version().version)));
   return 0;
 }
 

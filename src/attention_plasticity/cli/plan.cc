@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 3> format_words{"json", "tsv", "scores"};
 struct PlanFlags {
   std::optional<std::string> metrics;
   std::optional<std::string> plan;
+  std::optional<std::string> labels;
   CachePlanOptions options;
   std::optional<PlanFormat> format;
   std::optional<int> num_kv_heads;
@@ -42,7 +43,11 @@ const FieldTable<PlanFlags>& plan_table() {
        "Share of the KV heads that stay full, those with the highest scores.", "", "metrics scores"},
       {"threshold", values::number(), option(&Options::threshold),
        "Instead of --keep: KV heads with a score of at least X stay full.", "", "metrics scores"},
-      {"column", values::any_text("NAME"), option(&Options::column), "Column that scores the query heads.", "",
+      {"column", values::any_text("NAME"), option(&Options::column),
+       "Column of the metrics or the labels that scores the query heads. A minus sign before it turns the order. "
+       "Several, separated by commas: the mean of their ranks.",
+       "", "metrics"},
+      {"labels", values::any_text(), &Flags::labels, "File of labels whose columns may score the query heads too.", "",
        "metrics"},
       {"group", values::word({"max", "mean"}), option(&Options::group),
        "How the scores of query heads become that of their KV head.", "", "metrics scores"},
@@ -65,8 +70,15 @@ const FieldTable<PlanFlags>& plan_table() {
 CachePlan plan_of_metrics(const std::string& metrics, const PlanFlags& flags) {
   check(flags.options);
   const ResultFiles files(metrics, TableId::metrics, {TableId::metrics});
-  CachePlan plan = plan_cache(read_head_metrics(files), files.description(), flags.options);
-  for (const std::string& note : files.notes()) tell(with_flags(note) + "\n");
+  std::vector<std::string> notes = files.notes();
+  std::optional<HeadLabels> labels;
+  if (flags.labels) {
+    labels = read_head_labels(*flags.labels);
+    notes.insert(notes.end(), labels->notes.begin(), labels->notes.end());
+  }
+  CachePlan plan =
+      plan_cache(read_head_metrics(files), files.description(), flags.options, labels ? &*labels : nullptr);
+  for (const std::string& note : notes) tell_line(note);
   return plan;
 }
 
@@ -132,6 +144,8 @@ Command plan_command() {
           descriptions(plan_table()),
           {{"attention-plasticity plan out/mine --keep 0.5 -o plan.json",
             "Keep the whole cache of half the KV heads, those with the highest plasticity."},
+           {"attention-plasticity plan out/mine --keep 0.5 --labels head_labels.csv --column ap_exact,mean_distance",
+            "Score by the mean of two ranks."},
            {"attention-plasticity plan --plan plan.json --format tsv -o plan.tsv", "Write a plan in another format."}}};
 }
 
@@ -146,12 +160,12 @@ int run_plan(const Arguments& arguments) {
   const CachePlan plan = wanted_plan(flags, arguments);
   const std::string text = cache_plan_text(plan, flags.format.value_or(format_of_ending(flags.output.value_or(""))));
   if (!flags.output) {
-    fmt::print("{}", text);
+    print(text);
     tell(summary(plan));
     return 0;
   }
   write_file_atomically(*flags.output, text);
-  fmt::print("{}", summary(plan));
+  print(summary(plan));
   return 0;
 }
 

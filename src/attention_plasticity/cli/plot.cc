@@ -3,6 +3,7 @@
 
 #include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/gnuplot_here.h"
 #include "attention_plasticity/cli/plot_settings.h"
 #include "attention_plasticity/cli/terminal.h"
@@ -23,6 +24,8 @@ Command plot_command() {
   command.examples = {
       {"attention-plasticity plot heads out/mine --column ap_exact -o heads.pdf", "A map of all heads."},
       {"attention-plasticity plot distance out/mine", "Plasticity by the distances of the two keys."},
+      {"attention-plasticity plot plasticity out/base --against out/tuned -o curves.png",
+       "The curves of two runs and their difference."},
   };
   return command;
 }
@@ -30,9 +33,9 @@ Command plot_command() {
 int run_plot(const Arguments& arguments) {
   const PlotRequest request = plot_request(arguments);
   const Figure figure = draw_figure(request.figure, gnuplot_here());
-  for (const std::string& note : figure.notes) tell(note + "\n");
+  for (const std::string& note : figure.notes) tell_line(note);
   write_file_atomically(request.output, figure.image);
-  fmt::print("{}\n", request.output);
+  print(fmt::format("{}\n", request.output));
   return 0;
 }
 

@@ -14,8 +14,6 @@ constexpr auto between_drawings = std::chrono::milliseconds(100);
 constexpr std::size_t narrowest_bar = 10;
 constexpr std::size_t widest_bar = 40;
 
-void say(const std::string& line) { tell(with_flags(line) + "\n"); }
-
 }  // namespace
 
 Verbosity verbosity_of(bool quiet, bool bar, const Terminal& terminal) {
@@ -53,7 +51,7 @@ Progress::~Progress() { erase(); }
 
 void Progress::advance(std::size_t ended, std::size_t total, const std::string& line) {
   const std::scoped_lock lock(mutex_);
-  if (verbosity_ == Verbosity::plain) say(line);
+  if (verbosity_ == Verbosity::plain) tell_line(line);
   if (verbosity_ != Verbosity::bar) return;
   share_ = total > 0 ? static_cast<double>(ended) / static_cast<double>(total) : 1;
   figures_ = progress_figures(ended, total, std::chrono::duration<double>(Clock::now() - start_).count(), unit_);
@@ -75,26 +73,26 @@ void Progress::show(double share, const std::string& figures) {
 
 void Progress::line(const std::string& text) {
   const std::scoped_lock lock(mutex_);
-  if (verbosity_ == Verbosity::plain) say(text);
+  if (verbosity_ == Verbosity::plain) tell_line(text);
 }
 
 void Progress::failure(const std::string& line) {
   const std::scoped_lock lock(mutex_);
   erase();
-  say(in_red(line, terminal_));
+  tell_failure(with_flags(line), terminal_);
 }
 
 void Progress::warning(const std::string& line) {
   const std::scoped_lock lock(mutex_);
   erase();
-  say("warning: " + line);
+  tell_line("warning: " + line);
 }
 
 void Progress::note(const std::string& line) {
   if (verbosity_ == Verbosity::quiet) return;
   const std::scoped_lock lock(mutex_);
   erase();
-  say(line);
+  tell_line(line);
 }
 
 void Progress::draw(bool is_last) {
@@ -103,12 +101,12 @@ void Progress::draw(bool is_last) {
   last_drawn_ = now;
   const char* joint = figures_.empty() || status_.empty() ? "" : "; ";
   bar_ = bar_line(share_, fmt::format("{}{}{}", figures_, joint, status_), terminal_width());
-  tell(fmt::format("\r{}\x1b[K", bar_));
+  redraw(bar_);
 }
 
 void Progress::erase() {
   if (bar_.empty()) return;
-  tell(clear_line);
+  redraw("");
   bar_.clear();
 }
 

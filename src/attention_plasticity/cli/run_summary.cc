@@ -50,9 +50,10 @@ void print_extremes(const std::vector<HeadResult>& results, bool with_errors, co
   }
   const std::string table = ranking_table(measure, count, labels ? &*labels : nullptr);
   if (table.empty()) return;
-  fmt::print("Heads by ap_exact{}{}:\n\n{}\n",
-             results.size() > 2 * count ? fmt::format(", the {} most and the {} least plastic", count, count) : "",
-             labels ? fmt::format(", beside {}", labels->file) : "", table);
+  print(
+      fmt::format("Heads by ap_exact{}{}:\n\n{}\n",
+                  results.size() > 2 * count ? fmt::format(", the {} most and the {} least plastic", count, count) : "",
+                  labels ? fmt::format(", beside {}", labels->file) : "", table));
 }
 
 // Tells of heads without plasticity. False when no head has any.
@@ -87,13 +88,13 @@ std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, c
 void print_summary(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
                    const std::vector<std::string>& files, const std::optional<HeadLabels>& labels) {
   const RunParts parts = run_parts(run.results, config);
-  fmt::print("{}: {} analysed, {} failed, {} not captured\n\n", shown_text(prepared.model_name),
-             counted_text(run.results.size(), "head"), run.failures.size(), prepared.skipped);
-  fmt::print("{}\n", summary_table(summarize(run.results, parts)));
-  fmt::print("{}\n\n", model_line(run, parts));
+  print(fmt::format("{}: {} analysed, {} failed, {} not captured\n\n", shown_text(prepared.model_name),
+                    counted_text(run.results.size(), "head"), run.failures.size(), prepared.skipped));
+  print(fmt::format("{}\n", summary_table(summarize(run.results, parts))));
+  print(fmt::format("{}\n\n", model_line(run, parts)));
   if (parts.exact) print_extremes(run.results, parts.errors, labels);
-  fmt::print("Written:\n");
-  for (const std::string& file : files) fmt::print("  {}\n", file);
+  print("Written:\n");
+  for (const std::string& file : files) print(fmt::format("  {}\n", file));
 }
 
 int exit_code_of(const RunResult& run) {

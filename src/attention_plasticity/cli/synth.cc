@@ -111,8 +111,9 @@ int run_synth(const Arguments& arguments) {
   check(options);
   write_with_progress(out, options, quiet);
   if (!quiet) {
-    fmt::print("{}: {} query heads and {} key heads of {} rows x {}; the truth is in {}/truth.json\n", out,
-               options.layers * options.q_heads, options.layers * options.k_heads, options.rows, options.dim, out);
+    print(fmt::format("{}: {} query heads and {} key heads of {} rows x {}; the truth is in {}/truth.json\n", out,
+                      options.layers * options.q_heads, options.layers * options.k_heads, options.rows, options.dim,
+                      out));
   }
   return 0;
 }

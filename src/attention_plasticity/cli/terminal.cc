@@ -9,6 +9,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+
+#include "attention_plasticity/base/printable.h"
 
 namespace attention_plasticity {
 
@@ -32,14 +35,31 @@ std::size_t help_width() {
   return std::clamp<std::size_t>(size.ws_col, 40, 120);
 }
 
-void tell(std::string_view text) {
+namespace {
+
+void write_to_standard_error(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stderr) == text.size() && std::fflush(stderr) == 0;
   // With SIGPIPE blocked, as it is during a run, the system sends it to this thread alone, where nobody waits for it.
   if (!written && errno == EPIPE) ::kill(::getpid(), SIGPIPE);
 }
 
-std::string in_red(std::string_view text, const Terminal& terminal) {
-  return terminal.color ? fmt::format("\x1b[31m{}\x1b[0m", text) : std::string(text);
+}  // namespace
+
+void print(std::string_view text) {
+  const std::string shown = printable_lines(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+}
+
+void tell(std::string_view text) { write_to_standard_error(printable_lines(text)); }
+
+void tell_failure(std::string_view line, const Terminal& terminal) {
+  const std::string shown = printable_text(line);
+  write_to_standard_error(terminal.color ? fmt::format("\x1b[31m{}\x1b[0m\n", shown) : shown + "\n");
+}
+
+void redraw(std::string_view line) {
+  // Moves to the first column, and clears what is left of the line.
+  write_to_standard_error(fmt::format("\r{}\x1b[K", printable_text(line)));
 }
 
 }  // namespace attention_plasticity

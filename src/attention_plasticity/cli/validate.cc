@@ -75,15 +75,15 @@ int run_validate(const Arguments& arguments) {
   const HeadMetrics metrics = read_head_metrics(files);
   const HeadLabels labels = read_head_labels(*labels_path);
   fit_labels(labels, metrics.heads(), files.description(), metrics.file());
-  for (const std::string& note : files.notes()) tell(with_flags(note) + "\n");
+  for (const std::string& note : files.notes()) tell_line(note);
   const Validation validation = validate(metrics, labels, options);
-  for (const std::string& note : validation.notes) tell(with_flags(note) + "\n");
+  for (const std::string& note : validation.notes) tell_line(note);
   if (json) {
-    fmt::print("{}", validation_json(validation, options.bootstrap, metrics.file(), labels.file));
+    print(validation_json(validation, options.bootstrap, metrics.file(), labels.file));
   } else if (csv) {
-    fmt::print("{}", validation_csv(validation));
+    print(validation_csv(validation));
   } else {
-    fmt::print("{}", validation_table(validation, options.bootstrap));
+    print(validation_table(validation, options.bootstrap));
   }
   return 0;
 }

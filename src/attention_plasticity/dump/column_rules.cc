@@ -28,17 +28,22 @@ double to_real(const Number& number) {
   return std::nan("");
 }
 
-/// Without a branch per number, because nearly always none is negative.
-bool any_negative(std::span<const std::int64_t> numbers) {
+/// Whether a number has a bit from `bit` on: is negative, or at least 2^bit. Without a branch per number, because
+/// nearly always none has.
+bool any_from(unsigned bit, std::span<const std::int64_t> numbers) {
   std::uint64_t bits = 0;
   for (const std::int64_t number : numbers) bits |= static_cast<std::uint64_t>(number);
-  return bits >> 63 != 0;
+  return bits >> bit != 0;
 }
 
+constexpr unsigned position_bits = 53;
+constexpr double last_position = 9007199254740992.0;  // 2^53
+
+/// Appends integers from 0 to 2^bits - 1, if all are.
 template <class Count>
-bool append_counts(const NumberBatch& numbers, CountedVector<Count>& counts) {
+bool append_counts(const NumberBatch& numbers, CountedVector<Count>& counts, unsigned bits = 63) {
   const auto integers = numbers.integers();
-  if (!integers || any_negative(*integers)) return false;
+  if (!integers || any_from(bits, *integers)) return false;
   counts.insert(counts.end(), integers->begin(), integers->end());
   return true;
 }
@@ -91,9 +96,9 @@ bool append_examples(const NumberBatch& numbers, CountedVector<std::uint64_t>& e
 }
 
 bool append_positions(const NumberBatch& numbers, CountedVector<double>& positions) {
-  if (append_counts(numbers, positions)) return true;
+  if (append_counts(numbers, positions, position_bits)) return true;
   const auto reals = numbers.reals();
-  const auto is_allowed = [](double real) { return real >= 0 && real <= std::numeric_limits<double>::max(); };
+  const auto is_allowed = [](double real) { return real >= 0 && real <= last_position; };
   if (!reals || !std::ranges::all_of(*reals, is_allowed)) return false;
   positions.insert(positions.end(), reals->begin(), reals->end());
   return true;
@@ -109,6 +114,13 @@ double to_position(const Number& number) {
   if (std::isnan(position)) throw BadValue("is NaN");
   if (position < 0) throw BadValue(fmt::format("is negative ({})", position));
   if (std::isinf(position)) throw BadValue("is infinite");
+  if (const auto* large = std::get_if<std::uint64_t>(&number))
+    throw BadValue(fmt::format("is {}, beyond 2^53", *large));
+  const auto* integer = std::get_if<std::int64_t>(&number);
+  if (integer != nullptr && *integer > static_cast<std::int64_t>(last_position)) {
+    throw BadValue(fmt::format("is {}, beyond 2^53", *integer));
+  }
+  if (position > last_position) throw BadValue(fmt::format("is {}, beyond 2^53", position));
   return position;
 }
 

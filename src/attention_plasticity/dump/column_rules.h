@@ -55,7 +55,7 @@ std::int64_t to_bucket(const Number& number);
 /// Integers from 0 to 2^63 - 1.
 std::uint64_t to_example(const Number& number);
 
-/// Finite numbers >= 0. Integers above 2^53 are rounded.
+/// Numbers from 0 to 2^53: beyond, a double no longer tells neighbouring tokens apart.
 double to_position(const Number& number);
 
 /// Each appends the numbers by the rule above and returns true. When they are of several kinds, or one may break the

@@ -39,9 +39,12 @@ TEST(ColumnRules, BucketsAndExamplesAreCounts) {
   EXPECT_EQ(fault([] { to_example(beyond); }), "is 9223372036854775808, beyond 2^63 - 1");
 }
 
-TEST(ColumnRules, PositionsAreFiniteAndNotNegative) {
+TEST(ColumnRules, PositionsAreNumbersThatADoubleTellsApart) {
   EXPECT_EQ(to_position(std::int64_t{12}), 12.0);
-  EXPECT_EQ(to_position(beyond), 9223372036854775808.0);
+  EXPECT_EQ(to_position(std::int64_t{9007199254740992}), 9007199254740992.0);
+  EXPECT_EQ(fault([] { to_position(std::int64_t{9007199254740993}); }), "is 9007199254740993, beyond 2^53");
+  EXPECT_EQ(fault([] { to_position(beyond); }), "is 9223372036854775808, beyond 2^53");
+  EXPECT_EQ(fault([] { to_position(1e300); }), "is 1e+300, beyond 2^53");
   EXPECT_EQ(to_position(0.25), 0.25);
   EXPECT_EQ(fault([] { to_position(null); }), "is null");
   EXPECT_EQ(fault([] { to_position(std::nan("")); }), "is NaN");
@@ -96,10 +99,12 @@ TEST(NumberBatch, OfOneKindIsTakenAtOnceWhereEachIsAllowed) {
   using Reals = std::vector<double>;
   constexpr double inf = std::numeric_limits<double>::infinity();
   const auto largest = std::numeric_limits<std::int64_t>::max();
-  for (const Integers& integers : {Integers{3, 0, largest}, Integers{1, -1, 2}, Integers{-largest - 1}}) {
+  for (const Integers& integers : {Integers{3, 0, 5}, Integers{3, 0, largest}, Integers{9007199254740991},
+                                   Integers{1, -1, 2}, Integers{-largest - 1}}) {
     expect_same_at_once(std::span(integers));
   }
-  for (const Reals& reals : {Reals{0.5, 0, 1e300, -0.0}, Reals{1, -0.5}, Reals{inf}, Reals{2, std::nan("")}}) {
+  for (const Reals& reals :
+       {Reals{0.5, 0, 1e15, -0.0}, Reals{0.5, 1e300}, Reals{1, -0.5}, Reals{inf}, Reals{2, std::nan("")}}) {
     expect_same_at_once(std::span(reals));
   }
   expect_same_at_once(NumberBatch::Nulls{3});

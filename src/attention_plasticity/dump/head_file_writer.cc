@@ -18,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attention_plasticity/base/atomic_file.h"
@@ -99,18 +100,11 @@ bool is_bfloat16(std::span<const float> values) {
 std::shared_ptr<parquet::WriterProperties> properties(const HeadRows& rows, const WriteOptions& options) {
   parquet::WriterProperties::Builder builder;
   builder.compression(parquet::Compression::ZSTD);
-  if (!is_bfloat16(rows.vectors)) builder.disable_dictionary("vector.list.element");
+  const std::string vectors = "vector.list.element";
+  if (options.split_bytes || !is_bfloat16(rows.vectors)) builder.disable_dictionary(vectors);
+  if (options.split_bytes) builder.encoding(vectors, parquet::Encoding::BYTE_STREAM_SPLIT);
   if (options.checksums) builder.enable_page_checksum();
   return builder.build();
-}
-
-void write_table(const fs::path& file, const HeadRows& rows, const WriteOptions& options) {
-  const auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
-  PARQUET_ASSIGN_OR_THROW(auto sink, arrow::io::FileOutputStream::Open(file.string()));
-  PARQUET_THROW_NOT_OK(parquet::arrow::WriteTable(*to_table(rows), arrow::default_memory_pool(), sink,
-                                                  static_cast<std::int64_t>(options.rows_per_group),
-                                                  properties(rows, options), arrow_properties));
-  PARQUET_THROW_NOT_OK(sink->Close());
 }
 
 void require_equal_lengths(const fs::path& file, const HeadRows& rows) {
@@ -126,15 +120,60 @@ void require_equal_lengths(const fs::path& file, const HeadRows& rows) {
               file.string());
 }
 
+[[noreturn]] void fail_write(const fs::path& file, const std::exception& failure) {
+  throw Error(ErrorKind::output, fmt::format("cannot write this file: {}", failure.what()), file.string());
+}
+
 }  // namespace
+
+struct HeadFileStream::State {
+  std::shared_ptr<arrow::io::FileOutputStream> sink;
+  std::unique_ptr<parquet::arrow::FileWriter> writer;
+};
+
+HeadFileStream::HeadFileStream(fs::path file, const WriteOptions& options)
+    : file_(std::move(file)), options_(options) {}
+
+HeadFileStream::~HeadFileStream() = default;
+
+void HeadFileStream::write(const HeadRows& rows) {
+  require_equal_lengths(file_, rows);
+  try {
+    const std::shared_ptr<arrow::Table> table = to_table(rows);
+    if (!state_) {
+      state_ = std::make_unique<State>();
+      PARQUET_ASSIGN_OR_THROW(state_->sink, arrow::io::FileOutputStream::Open(file_.string()));
+      PARQUET_ASSIGN_OR_THROW(
+          state_->writer, parquet::arrow::FileWriter::Open(
+                              *table->schema(), arrow::default_memory_pool(), state_->sink, properties(rows, options_),
+                              parquet::ArrowWriterProperties::Builder().store_schema()->build()));
+    }
+    PARQUET_THROW_NOT_OK(state_->writer->WriteTable(*table, static_cast<std::int64_t>(options_.rows_per_group)));
+  } catch (const std::exception& failure) {
+    fail_write(file_, failure);
+  }
+}
+
+void HeadFileStream::close() {
+  if (!state_) return;
+  try {
+    PARQUET_THROW_NOT_OK(state_->writer->Close());
+    PARQUET_THROW_NOT_OK(state_->sink->Close());
+  } catch (const std::exception& failure) {
+    fail_write(file_, failure);
+  }
+  state_.reset();
+}
 
 void write_head_file(const fs::path& file, const HeadRows& rows, const WriteOptions& options) {
   require_equal_lengths(file, rows);
   AtomicFile target(file, Durability::unsynced);  // a synthetic dump can be made again
   try {
-    write_table(target.temporary(), rows, options);
-  } catch (const std::exception& failure) {
-    throw Error(ErrorKind::output, fmt::format("cannot write this file: {}", failure.what()), file.string());
+    HeadFileStream stream(target.temporary(), options);
+    stream.write(rows);
+    stream.close();
+  } catch (const Error& failure) {
+    throw Error(ErrorKind::output, failure.what(), file.string());
   }
   target.commit();
 }

@@ -79,7 +79,7 @@ TEST(HeadFileWriter, WritesNumbersThatNeedMoreThanThirtyTwoBits) {
   expect_equal(round_trip(rows), rows);
   rows.position[1] = 0.25;
   expect_equal(round_trip(rows), rows);
-  rows.position[1] = 1e300;
+  rows.position[1] = 4503599627370496.5;
   expect_equal(round_trip(rows), rows);
 }
 
@@ -152,6 +152,33 @@ TEST(HeadFileWriter, RefusesColumnsOfUnequalLength) {
   rows = some_rows();
   rows.example.pop_back();
   EXPECT_NE(output_error(folder / "data.parquet", rows), "no error");
+}
+
+// The encodings of the vectors, as numbers of the format, and the row groups.
+std::string layout_of(const fs::path& file) {
+  const auto reader = parquet::ParquetFileReader::OpenFile(file.string());
+  const auto column = reader->metadata()->RowGroup(0)->ColumnChunk(3);
+  std::string text = std::to_string(reader->metadata()->num_row_groups());
+  for (const parquet::Encoding::type encoding : column->encodings()) text += " " + parquet::EncodingToString(encoding);
+  return text;
+}
+
+TEST(HeadFileStream, WritesPieceByPiece) {
+  const TemporaryFolder folder;
+  const HeadRows piece = some_rows();
+  HeadFileStream stream(folder / "data.parquet", {.rows_per_group = 2, .split_bytes = true});
+  stream.write(piece);
+  stream.write(piece);
+  stream.close();
+  const HeadRows read = read_head_file(folder / "data.parquet", Side::query).rows;
+  HeadRows both = piece;
+  both.bucket.insert(both.bucket.end(), piece.bucket.begin(), piece.bucket.end());
+  both.example.insert(both.example.end(), piece.example.begin(), piece.example.end());
+  both.position.insert(both.position.end(), piece.position.begin(), piece.position.end());
+  both.vectors.insert(both.vectors.end(), piece.vectors.begin(), piece.vectors.end());
+  expect_equal(read, both);
+  EXPECT_TRUE(has_page_checksums(folder / "data.parquet"));
+  EXPECT_EQ(layout_of(folder / "data.parquet"), "4 RLE BYTE_STREAM_SPLIT");
 }
 
 }  // namespace

@@ -15,16 +15,20 @@ bool has_one_decimal(double value) { return value * 10 == std::floor(value * 10)
 
 }  // namespace
 
-double BucketGeometry::start(int bucket) const {
-  return type == BucketType::log ? std::exp2(bucket) * size : bucket * size;
+double BucketGeometry::start(std::int64_t bucket) const {
+  const auto number = static_cast<double>(bucket);
+  return type == BucketType::log ? std::exp2(number) * size : number * size;
 }
 
-double BucketGeometry::middle(int bucket) const {
-  return type == BucketType::log ? std::exp2(bucket + 0.5) * size : (bucket + 0.5) * size;
+double BucketGeometry::middle(std::int64_t bucket) const {
+  const double number = static_cast<double>(bucket) + 0.5;
+  return type == BucketType::log ? std::exp2(number) * size : number * size;
 }
 
-void check_reach(const BucketGeometry& geometry, int last_bucket) {
-  if (geometry.middle(last_bucket) <= farthest) return;
+void check_reach(const BucketGeometry& geometry, std::int64_t last_bucket) {
+  // Without a size in tokens, positions count buckets, of which there may be any number.
+  const bool counts_buckets = !geometry.in_tokens && geometry.type == BucketType::uniform;
+  if (counts_buckets || geometry.middle(last_bucket) <= farthest) return;
   throw Error(ErrorKind::usage,
               fmt::format("bucket {} would lie {:.1e} tokens into the text; check `bucket_type` and `bucket_min_size`",
                           last_bucket, geometry.middle(last_bucket)));

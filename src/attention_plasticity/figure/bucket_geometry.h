@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace attention_plasticity {
@@ -13,14 +14,14 @@ struct BucketGeometry {
   double size = 1;         ///< > 0, in tokens
   bool in_tokens = false;  ///< false: the size is unknown, and positions count buckets
 
-  double start(int bucket) const;
+  double start(std::int64_t bucket) const;
   /// The position of a bucket on an axis: (b + 1/2) size when uniform, 2^(b + 1/2) size when log.
-  double middle(int bucket) const;
+  double middle(std::int64_t bucket) const;
 };
 
 /// Throws Error(usage) when the last bucket would lie beyond any text. The cause is usually that uniform buckets are
 /// read as log buckets.
-void check_reach(const BucketGeometry& geometry, int last_bucket);
+void check_reach(const BucketGeometry& geometry, std::int64_t last_bucket);
 
 /// A position for people: 512, 1k (1024), 1.5k, 128k, 1M (1024 k). Positions without such a short form are written in
 /// full.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -19,7 +20,7 @@ struct Cell {
   std::vector<CountedValue> heads;
   double count = 0;
 };
-using Cells = std::map<std::pair<int, int>, Cell>;
+using Cells = std::map<std::pair<std::int64_t, std::int64_t>, Cell>;
 
 // Which columns of a table hold the keys of a cell, its value and its count.
 struct CellColumns {
@@ -35,22 +36,45 @@ Matrix blank_matrix(std::size_t rows, std::size_t columns) {
   return matrix;
 }
 
+using Bins = std::set<std::int64_t>;
+
+// All bins from the first to the last.
+std::vector<std::int64_t> without_gaps(const Bins& bins) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(*bins.rbegin() - *bins.begin()) + 1);
+  std::iota(all.begin(), all.end(), *bins.begin());
+  return all;
+}
+
+// Bins on an axis that may be drawn without gaps. More would be narrower than a dot.
+constexpr std::int64_t most_on_axis = 2048;
+
+bool is_narrow(const Bins& bins) { return *bins.rbegin() - *bins.begin() < most_on_axis; }
+
+std::size_t place_in(const std::vector<std::int64_t>& bins, std::int64_t bin) {
+  return static_cast<std::size_t>(std::ranges::lower_bound(bins, bin) - bins.begin());
+}
+
 CellMap map_of(const Cells& cells, std::size_t heads, Aggregate aggregate, const CsvTable& table) {
-  const auto by_column = [](const auto& a, const auto& b) { return a.first.second < b.first.second; };
-  const auto [left, right] = std::ranges::minmax_element(cells, by_column);
+  Bins of_rows;
+  Bins of_columns;
+  for (const auto& [place, cell] : cells) {
+    of_rows.insert(place.first);
+    of_columns.insert(place.second);
+  }
   CellMap map;
-  map.first_row = cells.begin()->first.first;
-  map.first_column = left->first.second;
+  const bool has_gaps = !is_narrow(of_rows) || !is_narrow(of_columns);
+  map.rows = has_gaps ? std::vector(of_rows.begin(), of_rows.end()) : without_gaps(of_rows);
+  map.columns = has_gaps ? std::vector(of_columns.begin(), of_columns.end()) : without_gaps(of_columns);
   map.heads = heads;
-  const auto rows = static_cast<std::size_t>(cells.rbegin()->first.first - map.first_row) + 1;
-  const auto columns = static_cast<std::size_t>(right->first.second - map.first_column) + 1;
+  const std::size_t rows = map.rows.size();
+  const std::size_t columns = map.columns.size();
   check_map_size(rows, columns, table.file);
   map.cells = blank_matrix(rows, columns);
   map.counts = blank_matrix(rows, columns);
   map.support = blank_matrix(rows, columns);
   for (const auto& [place, cell] : cells) {
-    const auto row = static_cast<std::size_t>(place.first - map.first_row);
-    const auto column = static_cast<std::size_t>(place.second - map.first_column);
+    const std::size_t row = place_in(map.rows, place.first);
+    const std::size_t column = place_in(map.columns, place.second);
     map.cells.row(row)[column] = aggregated(cell.heads, aggregate);
     map.counts.row(row)[column] = cell.count;
     map.support.row(row)[column] = supporting_count(cell.count, cell.heads.size(), heads);
@@ -71,7 +95,7 @@ CellMap cell_map(const CsvTable& table, const CellColumns& columns, Aggregate ag
   Cells cells;
   std::set<std::pair<int, int>> heads;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    const std::pair cell(table.index(i, row_column), table.index(i, column_column));
+    const std::pair cell(table.whole_number(i, row_column), table.whole_number(i, column_column));
     const CountedValue head{table.number(i, value_column), count_column ? table.number(i, *count_column) : 1};
     if (std::isnan(head.value) || !(head.count > 0) || !is_drawn(cell.first, cell.second)) continue;
     heads.emplace(table.index(i, layer), table.index(i, q_head));
@@ -86,15 +110,23 @@ CellMap cell_map(const CsvTable& table, const CellColumns& columns, Aggregate ag
 
 }  // namespace
 
+std::vector<std::int64_t> bin_edges(const std::vector<std::int64_t>& bins) {
+  std::vector<std::int64_t> edges = bins;
+  const std::int64_t last = bins.back();
+  edges.push_back(last < std::numeric_limits<std::int64_t>::max() ? last + 1 : last);
+  return edges;
+}
+
 CellMap bucket_map(const CsvTable& table, Aggregate aggregate) {
   return cell_map(table, {TableId::buckets, "q_bucket", "k_bucket"}, aggregate,
-                  [](int q_bucket, int k_bucket) { return k_bucket < q_bucket; });
+                  [](std::int64_t q_bucket, std::int64_t k_bucket) { return k_bucket < q_bucket; });
 }
 
 CellMap distance_map(const CsvTable& table, Aggregate aggregate) {
-  return cell_map(table, {TableId::distance, "far_bin", "near_bin"}, aggregate, [](int, int) { return true; });
+  return cell_map(table, {TableId::distance, "far_bin", "near_bin"}, aggregate,
+                  [](std::int64_t, std::int64_t) { return true; });
 }
 
-double distance_bin_start(int bin) { return std::exp2(bin) - 1; }
+double distance_bin_start(std::int64_t bin) { return std::exp2(static_cast<double>(bin)) - 1; }
 
 }  // namespace attention_plasticity

@@ -18,8 +18,8 @@ const char* const buckets =
 
 TEST(BucketMap, IsTheMeanOverHeadsWithBlanksBetween) {
   const CellMap map = bucket_map(parse_csv(buckets), Aggregate::mean);
-  EXPECT_EQ(map.first_row, 1);
-  EXPECT_EQ(map.first_column, 0);
+  EXPECT_EQ(map.rows.front(), 1);
+  EXPECT_EQ(map.columns.front(), 0);
   ASSERT_EQ(map.cells.rows(), 3U);
   ASSERT_EQ(map.cells.cols(), 2U);
   EXPECT_DOUBLE_EQ(map.cells.row(0)[0], 0.4);
@@ -71,8 +71,8 @@ TEST(DistanceMap, HasFarBinsAsRows) {
   const CellMap map = distance_map(parse_csv("layer,q_head,k_head,near_bin,far_bin,plasticity\n"
                                              "0,0,0,2,4,0.5\n0,1,0,2,4,0.7\n0,0,0,2,2,0.1\n0,0,0,3,4,0.2\n"),
                                    Aggregate::mean);
-  EXPECT_EQ(map.first_row, 2);
-  EXPECT_EQ(map.first_column, 2);
+  EXPECT_EQ(map.rows.front(), 2);
+  EXPECT_EQ(map.columns.front(), 2);
   ASSERT_EQ(map.cells.rows(), 3U);
   ASSERT_EQ(map.cells.cols(), 2U);
   EXPECT_EQ(map.cells.row(0)[0], 0.1);

@@ -38,7 +38,7 @@ std::optional<nlohmann::json> summary_beside(const fs::path& table, const char* 
   const fs::path file = table.parent_path() / name;
   std::error_code unknown;
   if (!fs::is_regular_file(file, unknown)) return std::nullopt;
-  return parse_json_object(read_text_file(file), {.file = file.string()});
+  return parse_json_object(read_text_file(file, most_record_bytes), {.file = file.string()});
 }
 
 double number_or_nan(const nlohmann::json& object, const char* key) {

@@ -15,6 +15,7 @@
 #include "attention_plasticity/figure/comparison_figures.h"
 #include "attention_plasticity/figure/drawn_table.h"
 #include "attention_plasticity/figure/image_file.h"
+#include "attention_plasticity/figure/run_pair.h"
 
 namespace attention_plasticity {
 namespace {
@@ -53,12 +54,16 @@ int label_step(std::size_t bins, double inches, double label_points) {
   return step;
 }
 
-// Ticks at the starts of bins and at the end of the last bin.
+// Ticks at the starts of bins and at the end of the last bin: at multiples of `step`, or where bins are missing at
+// every `step`-th of those that are there.
 template <typename Label>
-std::vector<Tick> bin_ticks(int first, std::size_t count, int step, Label&& label) {
+std::vector<Tick> bin_ticks(const std::vector<std::int64_t>& bins, int step, Label&& label) {
+  const bool has_gaps = static_cast<std::size_t>(bins.back() - bins.front()) >= bins.size();
+  const std::vector<std::int64_t> edges = bin_edges(bins);
   std::vector<Tick> ticks;
-  for (int bin = first; bin <= first + static_cast<int>(count); ++bin) {
-    if (bin % step == 0) ticks.push_back({static_cast<double>(bin - first), label(bin)});
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const std::int64_t counted = has_gaps ? static_cast<std::int64_t>(i) : edges[i];
+    if (counted % step == 0) ticks.push_back({static_cast<double>(i), label(edges[i])});
   }
   return ticks;
 }
@@ -108,19 +113,6 @@ void set_scale(MapDrawing& map, const FigureOptions& options, const ValueRange& 
                   low, high, map.low, map.high));
 }
 
-// Hatches the cells whose count is below min_count.
-void hatch_little_data(MapDrawing& map, const Matrix& counts, double min_count) {
-  for (std::size_t row = 0; row < map.cells.rows(); ++row) {
-    for (std::size_t column = 0; column < map.cells.cols(); ++column) {
-      double& value = map.cells.row(row)[column];
-      if (std::isnan(value) || !(counts.row(row)[column] < min_count)) continue;
-      value = std::numeric_limits<double>::quiet_NaN();
-      map.hatched.push_back({row, column});
-    }
-  }
-  map.hatch_note = "little data";
-}
-
 FigureScript curves_figure(const FigureOptions& options, const DrawnTable& drawn) {
   FigureScript script{{}, drawn.files.notes()};
   const DrawnCurves data = drawn_curves(options, drawn);
@@ -144,24 +136,10 @@ FigureScript curves_figure(const FigureOptions& options, const DrawnTable& drawn
 }
 
 std::string cells_figure(const FigureOptions& options, const DrawnTable& drawn, const CellMap& map, FigureLabels labels,
-                         std::string_view measure, std::string_view counted, const std::function<double(int)>& start) {
+                         std::string_view measure, std::string_view counted,
+                         const std::function<double(std::int64_t)>& start) {
   const Canvas canvas = canvas_of(options, 6, 5.4);
-  const auto label = [&](int bin) { return token_label(start(bin)); };
-  const auto end = map.first_column + static_cast<int>(map.cells.cols());
-  std::size_t letters = 1;
-  for (int bin = map.first_column; bin <= end; ++bin) letters = std::max(letters, label(bin).size());
-  MapDrawing drawing;
-  drawing.cells = map.cells;
-  drawing.square_cells = true;
-  // Cells are square, so the narrower side sets their size. Both axes count the same buckets or bins: one step for
-  // both.
-  const double cell = std::min((canvas.width - map_margin) / static_cast<double>(map.cells.cols()),
-                               (canvas.height - upright_margin) / static_cast<double>(map.cells.rows()));
-  const int step = std::max(label_step(map.cells.cols(), cell * static_cast<double>(map.cells.cols()),
-                                       widest_label(static_cast<int>(letters))),
-                            label_step(map.cells.rows(), cell * static_cast<double>(map.cells.rows()), label_line));
-  drawing.x_ticks = bin_ticks(map.first_column, map.cells.cols(), step, label);
-  drawing.y_ticks = bin_ticks(map.first_row, map.cells.rows(), step, label);
+  MapDrawing drawing = cell_map_drawing(map, canvas, [&](std::int64_t bin) { return token_label(start(bin)); });
   drawing.color_label = fmt::format("{}{}", measure, aggregate_text(options.agg, map.heads));
   if (map.has_counts) hatch_little_data(drawing, map.support, min_count_of(options));
   set_scale(drawing, options, {0, 1});
@@ -174,12 +152,13 @@ std::string cells_figure(const FigureOptions& options, const DrawnTable& drawn, 
 std::string heatmap_figure(const FigureOptions& options, const DrawnTable& drawn) {
   const BucketGeometry geometry = geometry_of(options, drawn.run);
   const CellMap map = bucket_map(drawn.table, options.agg);
-  check_reach(geometry, map.first_row + static_cast<int>(map.cells.rows()));
+  check_reach(geometry, bin_edges(map.rows).back());
   const char* unit = geometry.in_tokens ? "(tokens)" : "(bucket)";
   return cells_figure(options, drawn, map,
                       {title_of(options, drawn.run, "Pooled plasticity by position of query and keys"),
                        fmt::format("position of the keys {}", unit), fmt::format("position of the query {}", unit)},
-                      "pooled plasticity", "pairs of keys", [&](int bucket) { return geometry.start(bucket); });
+                      "pooled plasticity", "pairs of keys",
+                      [&](std::int64_t bucket) { return geometry.start(bucket); });
 }
 
 std::string distance_figure(const FigureOptions& options, const DrawnTable& drawn) {
@@ -251,6 +230,37 @@ FigureScript heads_figure(const FigureOptions& options, const DrawnTable& drawn)
 
 }  // namespace
 
+void hatch_little_data(MapDrawing& map, const Matrix& counts, double min_count) {
+  for (std::size_t row = 0; row < map.cells.rows(); ++row) {
+    for (std::size_t column = 0; column < map.cells.cols(); ++column) {
+      double& value = map.cells.row(row)[column];
+      if (std::isnan(value) || !(counts.row(row)[column] < min_count)) continue;
+      value = std::numeric_limits<double>::quiet_NaN();
+      map.hatched.push_back({row, column});
+    }
+  }
+  map.hatch_note = "little data";
+}
+
+MapDrawing cell_map_drawing(const CellMap& map, const Canvas& canvas,
+                            const std::function<std::string(std::int64_t)>& label) {
+  std::size_t letters = 1;
+  for (const std::int64_t bin : bin_edges(map.columns)) letters = std::max(letters, label(bin).size());
+  MapDrawing drawing;
+  drawing.cells = map.cells;
+  drawing.square_cells = true;
+  // Cells are square, so the narrower side sets their size. Both axes count the same buckets or bins: one step for
+  // both.
+  const double cell = std::min((canvas.width - map_margin) / static_cast<double>(map.cells.cols()),
+                               (canvas.height - upright_margin) / static_cast<double>(map.cells.rows()));
+  const int step = std::max(label_step(map.cells.cols(), cell * static_cast<double>(map.cells.cols()),
+                                       widest_label(static_cast<int>(letters))),
+                            label_step(map.cells.rows(), cell * static_cast<double>(map.cells.rows()), label_line));
+  drawing.x_ticks = bin_ticks(map.columns, step, label);
+  drawing.y_ticks = bin_ticks(map.rows, step, label);
+  return drawing;
+}
+
 Canvas head_map_canvas(const FigureOptions& options, const HeadMap& map) {
   const auto layers = static_cast<double>(map.values.rows());
   const auto heads = static_cast<double>(map.values.cols());
@@ -273,6 +283,7 @@ FigureScript figure_script(const FigureOptions& options) {
                 fmt::format("`vmin` should be below `vmax`: {} is not below {}", *options.vmin, *options.vmax));
   }
   if (options.kind >= FigureKind::changes) return comparison_figure(options);
+  if (options.against) return run_pair_figure(options);
   const DrawnTable drawn = drawn_table(options);
   switch (options.kind) {
     case FigureKind::plasticity:

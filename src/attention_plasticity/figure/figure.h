@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "attention_plasticity/figure/bucket_geometry.h"
 #include "attention_plasticity/figure/canvas.h"
+#include "attention_plasticity/figure/cell_map.h"
 #include "attention_plasticity/figure/figure_script.h"
 #include "attention_plasticity/figure/figure_table.h"
 #include "attention_plasticity/figure/gnuplot.h"
@@ -35,9 +37,11 @@ struct FigureOptions {
   ImageFormat format = ImageFormat::png;
   FigureStyle style = FigureStyle::paper;
 
-  bool pooled = false;                           ///< plasticity: the pooled curve even where the exact one is known
-  double alpha = 0.25;                           ///< plasticity
-  double line_width = 0.8;                       ///< plasticity
+  std::optional<std::filesystem::path>
+      against;              ///< plasticity, distance: a second run; the difference is drawn as well
+  bool pooled = false;      ///< plasticity: the pooled curve even where the exact one is known
+  double alpha = 0.25;      ///< plasticity
+  double line_width = 0.8;  ///< plasticity
   CurveColors curve_colors = CurveColors::none;  ///< plasticity
   double trend_threshold = 1e-4;                 ///< plasticity
   std::optional<BucketType> bucket_type;         ///< plasticity, heatmap; none: from run.json, else uniform
@@ -59,6 +63,14 @@ struct FigureScript {
 /// The canvas of a map of heads, and the map with the ticks of its layers and heads; its colours are still to be set.
 Canvas head_map_canvas(const FigureOptions& options, const HeadMap& map);
 MapDrawing head_map_drawing(const HeadMap& map, const Canvas& canvas);
+
+/// A map of square cells with ticks at the starts of its buckets or bins, where `label` gives the text of a tick; its
+/// colours are still to be set.
+MapDrawing cell_map_drawing(const CellMap& map, const Canvas& canvas,
+                            const std::function<std::string(std::int64_t)>& label);
+
+/// Hatches the cells whose count is below min_count.
+void hatch_little_data(MapDrawing& map, const Matrix& counts, double min_count);
 
 /// The script of a figure. Reads the table, and run.json beside it if it exists. Throws Error(usage) for options that
 /// cannot be drawn, and Error(input) for tables that cannot be drawn.

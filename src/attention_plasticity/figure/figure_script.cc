@@ -83,14 +83,14 @@ std::vector<CurveGroup> groups_of(const PlasticityCurves& curves, const CurveLoo
 
 std::string position_axis(const PlasticityCurves& curves, const BucketGeometry& geometry) {
   constexpr int most_ticks = 8;
-  const int first = curves.mean.front().bucket;
-  const int last = curves.mean.back().bucket;
-  const double end = geometry.start(last + 1);
+  const std::int64_t first = curves.mean.front().bucket;
+  const std::int64_t last = curves.mean.back().bucket;
+  const double end = geometry.type == BucketType::log ? geometry.start(last + 1) : geometry.start(last) + geometry.size;
   std::vector<Tick> ticks;
   if (geometry.type == BucketType::log) {
-    int step = 1;
+    std::int64_t step = 1;
     while ((last + 1 - first) / step >= most_ticks) step *= 2;
-    for (int bucket = first; bucket <= last + 1; bucket += step) {
+    for (std::int64_t bucket = first; bucket <= last + 1; bucket += step) {
       ticks.push_back({geometry.start(bucket), token_label(geometry.start(bucket))});
     }
     return fmt::format("set logscale x 2\nset xrange [{}:{}]\n", geometry.start(first), end) + tick_command("x", ticks);
@@ -245,13 +245,63 @@ std::string bars_script(const ComponentBars& bars, const FigureLabels& labels, c
                               gnuplot_color(theme.head));
 }
 
+std::string curve_pair_script(const CurvePair& pair, const BucketGeometry& geometry, double min_count,
+                              const FigureLabels& labels, const Canvas& canvas) {
+  const Theme& theme = theme_of(canvas.style);
+  // Both panels are as wide, one above the other.
+  const auto panel = [&](double bottom, double top) {
+    return fmt::format(
+        "set lmargin at screen {:.4g}\nset rmargin at screen {:.4g}\nset bmargin at screen {:.4g}\nset tmargin at "
+        "screen {:.4g}\n",
+        0.8 / canvas.width, 1 - 0.25 / canvas.width, bottom, top);
+  };
+  const double low_bottom = 1.06 / canvas.height;
+  const double low_top = low_bottom + 0.36 * (1 - low_bottom);
+  std::string script = canvas_commands(canvas) + legend_commands(canvas) +
+                       labels_commands({labels.title, "", labels.y, labels.caption}, canvas);
+  script += position_axis({{}, pair.a, 0}, geometry) + "set yrange [0:1]\n";
+  script += fmt::format("set grid x y linetype 1 linewidth 0.4 linecolor rgb {}\n", gnuplot_color(theme.grid));
+  std::string plot;
+  const auto add = [&](std::string_view name, const std::vector<CurvePoint>& line, std::uint32_t color,
+                       const std::string& legend) {
+    constexpr double band_opacity = 0.28;
+    script += fmt::format("${0}_band << EOD\n{1}EOD\n${0} << EOD\n{2}EOD\n", name, band_lines(line, min_count),
+                          mean_lines(line, min_count));
+    plot += fmt::format(
+        "{0}${1}_band using 1:2:3 with filledcurves fillstyle solid noborder fillcolor rgb {2} notitle, "
+        "${1} with linespoints linewidth 2.5 pointtype 7 pointsize 0.3 linecolor rgb {3} title {4}",
+        plot.empty() ? "" : ", ", name, gnuplot_color(color, band_opacity), gnuplot_color(color), gnuplot_text(legend));
+  };
+  add("first", pair.a, theme.head, pair.name_a);
+  add("second", pair.b, theme.mean, pair.name_b);
+  script += "set multiplot\n" + panel(low_top + 0.07, 1 - 0.42 / canvas.height) + "plot " + plot + "\n";
+  plot.clear();
+  double most = 0.01;
+  for (const CurvePoint& point : pair.difference) {
+    if (has_little_data(point, min_count)) continue;
+    most = std::max(most, std::abs(point.plasticity) + (std::isnan(point.error) ? 0 : point.error));
+  }
+  script += fmt::format("unset key\nunset title\nunset label 1\nset xlabel {}\nset ylabel {}\n", gnuplot_text(labels.x),
+                        gnuplot_text("difference"));
+  script += position_axis({{}, pair.a, 0}, geometry);
+  script += tick_command("y", value_ticks(-most, most)) + fmt::format("set yrange [{0}:{1}]\n", -most, most);
+  plot = fmt::format("0 with lines linewidth 1 dashtype 2 linecolor rgb {} notitle", gnuplot_color(theme.faint));
+  add("difference", pair.difference, theme.text, "difference");
+  return script + panel(low_bottom, low_top) + "plot " + plot + "\nunset multiplot\n";
+}
+
 std::string map_script(const MapDrawing& map, const ColorMap& colors, const FigureLabels& labels,
                        const Canvas& canvas) {
+  return canvas_commands(canvas) + map_commands(map, colors, labels, canvas);
+}
+
+std::string map_commands(const MapDrawing& map, const ColorMap& colors, const FigureLabels& labels,
+                         const Canvas& canvas) {
   const Theme& theme = theme_of(canvas.style);
   const std::size_t rows = map.cells.rows();
   const std::size_t columns = map.cells.cols();
-  std::string script = canvas_commands(canvas) + labels_commands(labels, canvas);
-  script += palette_commands(colors, map.low, map.high, map.color_label, canvas);
+  std::string script = labels_commands(labels, canvas);
+  script += palette_commands(colors, map.low, map.high, map.color_label, canvas, 0, map.panels);
   script += tick_command("x", map.x_ticks) + tick_command("y", map.y_ticks);
   script += fmt::format("set xrange [0:{}]\n", columns);
   script += map.first_row_on_top ? fmt::format("set yrange [{}:0]\n", rows) : fmt::format("set yrange [0:{}]\n", rows);

@@ -54,6 +54,7 @@ struct MapDrawing {
   Matrix cells;                   ///< NaN: blank or hatched
   bool first_row_on_top = false;  ///< otherwise at the bottom
   bool square_cells = false;
+  int panels = 1;  ///< maps of the same size, side by side, of which this is one
   std::vector<Tick> x_ticks;
   std::vector<Tick> y_ticks;
   std::string color_label;
@@ -66,6 +67,24 @@ struct MapDrawing {
   std::vector<std::size_t> marked_rows;  ///< ascending
   std::string mark_note;
 };
+
+/// The curves of two runs and their difference, each a mean over the same heads.
+struct CurvePair {
+  std::string name_a;
+  std::string name_b;
+  std::vector<CurvePoint> a;
+  std::vector<CurvePoint> b;
+  std::vector<CurvePoint> difference;  ///< b - a, in buckets that both have
+};
+
+/// The script for the curves of two runs: both above, each with its band, and below them their difference with its band
+/// and a line at zero.
+std::string curve_pair_script(const CurvePair& pair, const BucketGeometry& geometry, double min_count,
+                              const FigureLabels& labels, const Canvas& canvas);
+
+/// As map_script, without what canvas_commands sets: for one of several maps in a figure.
+std::string map_commands(const MapDrawing& map, const ColorMap& colors, const FigureLabels& labels,
+                         const Canvas& canvas);
 
 std::string map_script(const MapDrawing& map, const ColorMap& colors, const FigureLabels& labels, const Canvas& canvas);
 

@@ -141,6 +141,14 @@ std::string title_command(std::string_view title, const Canvas& canvas) {
   return fmt::format("set title {} font {}\n", gnuplot_text(title), fitting_font(title, canvas, usable, title_points));
 }
 
+std::string heading_command(std::string_view heading, const Canvas& canvas) {
+  constexpr double usable = 0.97;
+  constexpr double below_edge = 0.2;  // inches
+  return fmt::format("set label 2 {} at screen 0.5, screen {:.4g} center textcolor rgb {} font {}\n",
+                     gnuplot_text(heading), 1 - below_edge / canvas.height, gnuplot_color(theme_of(canvas.style).text),
+                     fitting_font(heading, canvas, usable, title_points));
+}
+
 std::string tick_command(std::string_view axis, std::span<const Tick> ticks) {
   std::string script = fmt::format("set {}tics (", axis);
   const char* separator = "";
@@ -176,7 +184,7 @@ std::vector<Tick> value_ticks(double low, double high, double least_step) {
 }
 
 std::string palette_commands(const ColorMap& colors, double low, double high, std::string_view label,
-                             const Canvas& canvas, double least_step) {
+                             const Canvas& canvas, double least_step, int panels) {
   constexpr double bar_inches = 0.14;
   constexpr double gap_inches = 0.14;
   std::string script = "set palette defined (";
@@ -191,11 +199,10 @@ std::string palette_commands(const ColorMap& colors, double low, double high, st
   script += fmt::format(")\nset cbrange [{}:{}]\n", gnuplot_number(low), gnuplot_number(high));
   script += tick_command("cb", ticks);
   script += fmt::format("set cblabel {} offset 0.5\n", gnuplot_text(label));
+  script += fmt::format("set colorbox user origin graph {:.4g}, graph 0 size screen {:.4g}, graph 1\n",
+                        1 + gap_inches / std::max(1.0, canvas.width - 1.6), bar_inches / canvas.width / panels);
   // By default gnuplot leaves the same space for labels of any width, and its bar grows with the graph.
-  script +=
-      fmt::format("set colorbox user origin graph {:.4g}, graph 0 size screen {:.4g}, graph 1\nset rmargin {:.3g}\n",
-                  1 + gap_inches / std::max(1.0, canvas.width - 1.6), bar_inches / canvas.width,
-                  static_cast<double>(letters) + 9.5);
+  if (panels == 1) script += fmt::format("set rmargin {:.3g}\n", static_cast<double>(letters) + 9.5);
   return script;
 }
 

@@ -73,8 +73,12 @@ std::string tick_command(std::string_view axis, std::span<const Tick> ticks);
 /// where that is larger.
 std::vector<Tick> value_ticks(double low, double high, double least_step = 0);
 
-/// The palette and its colour bar from `low` to `high`, with ticks and a label.
+/// A title above several graphs, which have titles of their own.
+std::string heading_command(std::string_view heading, const Canvas& canvas);
+
+/// The palette and its colour bar from `low` to `high`, with ticks and a label. `canvas` is one of `panels` of the same
+/// size, side by side, whose margins the caller sets.
 std::string palette_commands(const ColorMap& colors, double low, double high, std::string_view label,
-                             const Canvas& canvas, double least_step = 0);
+                             const Canvas& canvas, double least_step = 0, int panels = 1);
 
 }  // namespace attention_plasticity

@@ -20,7 +20,7 @@ struct BucketValue {
   double count = 0;
   double error = CurvePoint::unknown;
 };
-using HeadBuckets = std::map<int, BucketValue>;
+using HeadBuckets = std::map<std::int64_t, BucketValue>;
 
 struct HeadValues {
   std::map<std::pair<int, int>, HeadBuckets> heads;  // by layer and query head
@@ -45,7 +45,7 @@ HeadValues values_of(const CsvTable& table, const CurveColumns& columns) {
   values.has_counts = count.has_value();
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const std::pair id(table.index(row, layer), table.index(row, q_head));
-    const int q_bucket = table.index(row, bucket);
+    const std::int64_t q_bucket = table.whole_number(row, bucket);
     const double plasticity = table.number(row, value);
     const double weight = count ? table.number(row, *count) : 1;
     if (std::isnan(plasticity) || !(weight > 0)) continue;
@@ -71,7 +71,7 @@ std::vector<CurvePoint> mean_curve(const HeadValues& values, const BucketGeometr
     double count = 0;
     std::vector<HeadError> errors = {};
   };
-  std::map<int, Sum> sums;
+  std::map<std::int64_t, Sum> sums;
   for (const auto& [id, buckets] : values.heads) {
     for (const auto& [bucket, value] : buckets) {
       // Without counts every head counts the same, whatever the number of its cells.

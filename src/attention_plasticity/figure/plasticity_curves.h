@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace attention_plasticity {
 struct CurvePoint {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-  int bucket = 0;       ///< bucket of the queries
-  double position = 0;  ///< middle of the bucket (BucketGeometry::middle)
+  std::int64_t bucket = 0;  ///< bucket of the queries
+  double position = 0;      ///< middle of the bucket (BucketGeometry::middle)
   double plasticity = 0;
   double error = unknown;    ///< standard error over documents
   double count = unknown;    ///< pairs or triples

@@ -13,6 +13,10 @@ namespace attention_plasticity {
 namespace {
 
 constexpr int between_looks_ms = 100;
+// Bytes per second: an answer that stays slower for its stall_timeout is given up.
+constexpr long least_rate = 1024;
+// Of all headers of an answer. The Hub sends some kilobytes.
+constexpr std::size_t most_header_bytes = std::size_t{1} << 20U;
 
 // The data of one transfer, shared by its callbacks.
 struct Transfer {
@@ -20,6 +24,7 @@ struct Transfer {
   const BodySink& body;
   HttpResponse response;
   std::exception_ptr failure;  // of a callback: exceptions must not pass through C code
+  std::size_t header_bytes = 0;
 };
 
 std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* user) {
@@ -28,6 +33,9 @@ std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* us
   try {
     // A second status line follows an interim answer (1xx), whose headers do not count.
     if (line.starts_with("HTTP/")) transfer.response.headers.clear();
+    transfer.header_bytes += line.size();
+    if (transfer.header_bytes > most_header_bytes)
+      throw ConnectionFailure("the headers of the answer have no end", true);
     transfer.response.headers.add_line(line);
     return line.size();
   } catch (...) {
@@ -104,7 +112,7 @@ struct HttpConnection::Handle {
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_USERAGENT, fmt::format("attention-plasticity/{}", program_version().version).c_str());
     set(CURLOPT_CONNECTTIMEOUT, static_cast<long>(settings.answer_timeout.count()));
-    set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+    set(CURLOPT_LOW_SPEED_LIMIT, least_rate);
     set(CURLOPT_BUFFERSIZE, 256L * 1024);
     set(CURLOPT_ERRORBUFFER, reason.data());
     set(CURLOPT_HEADERFUNCTION, &on_header);
@@ -156,7 +164,7 @@ HttpConnection::~HttpConnection() = default;
 
 HttpResponse HttpConnection::get(const HttpRequest& request, const BodySink& body, const std::stop_token& stop) {
   if (stop.stop_requested()) throw Stopped();
-  Transfer transfer{handle_->easy.get(), body, {}, {}};
+  Transfer transfer{handle_->easy.get(), body, {}, {}, 0};
   const HeaderList headers = header_list(request);
   handle_->reason[0] = '\0';
   handle_->set(CURLOPT_URL, request.url.c_str());

@@ -33,7 +33,7 @@ struct HttpRequest {
   std::string url;
   std::string token;                        ///< sent to the host of `url`; empty: none. The caller must check the host.
   std::optional<std::uint64_t> first_byte;  ///< ask for the body from this byte on; the server may send all of it
-  std::chrono::seconds stall_timeout{10};   ///< longest time without a byte
+  std::chrono::seconds stall_timeout{10};   ///< longest time below 1 KiB/s
 };
 
 struct HttpResponse {

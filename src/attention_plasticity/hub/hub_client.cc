@@ -20,6 +20,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int most_redirects = 10;
+// Of a listing. The Hub sends a thousand files on a page; the largest dumps have some ten thousand.
+constexpr std::size_t most_pages = 10'000;
+constexpr std::size_t most_files = 1'000'000;
 constexpr int most_unanswered = 3;  // a busy Hub answers; a Hub that does not answer is given up early
 constexpr milliseconds longest_pause{30'000};
 constexpr seconds longest_wait_granted{600};  // the Hub's rate limits reset after five minutes
@@ -110,7 +113,13 @@ HubClient::Answer HubClient::get(std::string url, std::optional<std::uint64_t> f
     look(response.headers);
     const auto location = response.headers.find("Location");
     if (!is_redirect(response.status) || !location) return {std::move(response), std::move(url)};
-    url = resolved_url(url, std::string(*location));
+    std::string next = resolved_url(url, std::string(*location));
+    if (gives_up_encryption(url, next)) {
+      throw Error(ErrorKind::network,
+                  fmt::format("{} redirects to {} without encryption, which is not followed; check HF_ENDPOINT",
+                              url_host(url), url_host(next)));
+    }
+    url = std::move(next);
   }
   throw Error(ErrorKind::network, fmt::format("{} redirects more than {} times", url_host(url), most_redirects));
 }
@@ -162,6 +171,12 @@ std::vector<RepoFile> HubClient::files(const std::string& commit, const std::sto
     const std::vector<RepoFile> page =
         parse_tree_page(api_answer(url, question(commit), settings_.attempts, headers, stop));
     all.insert(all.end(), page.begin(), page.end());
+    if (all.size() > most_files || seen.size() > most_pages) {
+      throw Error(ErrorKind::network,
+                  fmt::format("the listing of {} on {} has no end: {} files on {} pages so far; at "
+                              "most {} files on {} pages are read",
+                              repo_, url_host(settings_.endpoint), all.size(), seen.size(), most_files, most_pages));
+    }
     const auto link = headers.find("Link");
     const std::optional<std::string> next = link ? next_page(*link) : std::nullopt;
     if (!next) return all;

@@ -1,5 +1,6 @@
 #include "attention_plasticity/hub/hub_client.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -75,6 +76,60 @@ TEST_F(Client, DoesNotWaitLongForAHubThatSaysNothing) {
   EXPECT_EQ(error.kind(), ErrorKind::network);
   EXPECT_EQ(std::string(error.what()).find("hf_secret"), std::string::npos) << error.what();
   EXPECT_EQ(pauses_, 2) << "though it may try six times";
+}
+
+TEST_F(Client, GivesUpAListingWithoutEnd) {
+  std::string page;
+  for (int i = 0; i < 50'000; ++i) {
+    page += fmt::format(R"({}{{"type":"file","path":"{}","size":1,"oid":"{:040x}"}})", i == 0 ? "[" : ",", i, i);
+  }
+  int pages = 0;
+  hub_.inject({HubHost::api, "", ""},
+              {{},
+               [&](LoopbackAnswer& answer) {
+                 answer.status = 200;
+                 answer.body = page + "]";
+                 answer.headers = {{"Link", fmt::format("<?page={}>; rel=\"next\"", ++pages)}};
+               }},
+              1000);
+  try {
+    HubClient(settings_, "org/name").files(std::string(40, 'a'), {});
+    FAIL() << "it ended";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::network);
+    EXPECT_NE(std::string(error.what()).find("has no end: 1050000 files on 21 pages so far"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(Client, GivesUpAnAnswerThatTricklesIn) {
+  settings_.answer_timeout = seconds(1);
+  LoopbackFault slow = with_body(std::string(100'000, ' '));
+  const auto body = slow.change_answer;
+  slow.change_answer = [body](LoopbackAnswer& answer) {
+    body(answer);
+    answer.status = 200;
+    answer.bytes_per_second = 200;
+  };
+  hub_.inject({HubHost::api, "", ""}, slow, 10);
+  try {
+    HubClient(settings_, "org/name").revision("main", 1, {});
+    FAIL() << "it arrived";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::network);
+    EXPECT_NE(std::string(error.what()).find("1024 bytes/sec"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(Client, GivesUpHeadersWithoutEnd) {
+  LoopbackFault many{{}, [](LoopbackAnswer& answer) {
+                       for (int i = 0; i < 200; ++i) {
+                         answer.headers.emplace_back(fmt::format("X-Header-{}", i), std::string(8000, 'x'));
+                       }
+                     }};
+  hub_.inject({HubHost::api, "", ""}, many, 10);
+  const Error error = failure();
+  EXPECT_EQ(error.kind(), ErrorKind::network) << error.what();
 }
 
 TEST_F(Client, DoesNotAskAgainWhereThatCannotHelp) {

@@ -71,6 +71,12 @@ bool have_same_origin(const std::string& a, const std::string& b) {
          first->port == second->port;
 }
 
+bool gives_up_encryption(const std::string& from, const std::string& to) {
+  const auto first = url_parts(from);
+  const auto second = url_parts(to);
+  return first && first->scheme == "https" && (!second || second->scheme != "https");
+}
+
 std::string url_host(const std::string& url) {
   const auto parts = url_parts(url);
   return parts ? shown_text(parts->host) : "the address";

@@ -23,6 +23,9 @@ std::string resolved_url(const std::string& base, const std::string& reference);
 /// Whether two addresses have the same scheme, host and port. Only then may a secret of one be sent to the other.
 bool have_same_origin(const std::string& a, const std::string& b);
 
+/// Whether a redirect leads from an encrypted address to one that anybody on the way can read and change.
+bool gives_up_encryption(const std::string& from, const std::string& to);
+
 /// The host of an address, for messages. Messages never show the rest: addresses of file storage are signed.
 std::string url_host(const std::string& url);
 

@@ -52,6 +52,15 @@ TEST(SameOrigin, ComparesSchemeHostAndPort) {
   EXPECT_FALSE(have_same_origin("nonsense", "nonsense"));
 }
 
+TEST(GivesUpEncryption, OnTheWayFromHttpsToAnythingElse) {
+  EXPECT_TRUE(gives_up_encryption("https://hub.example", "http://hub.example/x"));
+  EXPECT_TRUE(gives_up_encryption("HTTPS://hub.example", "http://hub.example:443/x"));
+  EXPECT_TRUE(gives_up_encryption("https://hub.example", "nonsense"));
+  EXPECT_FALSE(gives_up_encryption("https://hub.example", "https://cdn.example/x"));
+  EXPECT_FALSE(gives_up_encryption("http://127.0.0.1:80", "http://127.0.0.1:81"));
+  EXPECT_FALSE(gives_up_encryption("http://127.0.0.1:80", "https://hub.example"));
+}
+
 TEST(UrlHost, LeavesOutWhatIsNobodysBusiness) {
   EXPECT_EQ(url_host("https://cdn.example/path?signature=secret"), "cdn.example");
   EXPECT_EQ(url_host("https://user:secret@cdn.example/path"), "cdn.example");

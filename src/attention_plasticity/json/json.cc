@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "attention_plasticity/base/printable.h"
 #include "attention_plasticity/base/text.h"
 
 namespace attention_plasticity {
@@ -132,7 +133,7 @@ std::string shown_json(const json& value) {
 }
 
 std::string json_text(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return printable_json(json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace attention_plasticity

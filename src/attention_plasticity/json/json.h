@@ -52,7 +52,7 @@ std::int64_t whole_number_field(const nlohmann::json& object, std::string_view k
 std::string shown_json(const nlohmann::json& value);
 
 /// JSON as text, on one line unless `indent` is at least 0. Bytes that are not UTF-8 become U+FFFD: file names may hold
-/// any bytes.
+/// any bytes. What a terminal would obey is escaped (printable_json).
 std::string json_text(const Json& json, int indent = -1);
 
 template <typename T>

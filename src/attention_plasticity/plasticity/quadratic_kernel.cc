@@ -1,6 +1,8 @@
 #include "attention_plasticity/plasticity/quadratic_kernel.h"
 
 #include <hwy/aligned_allocator.h>
+
+#include <new>
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
@@ -76,6 +78,7 @@ void evaluate_forms(std::size_t width, std::span<const std::optional<std::size_t
   const std::size_t padded_width = (width + panel_rows - 1) / panel_rows * panel_rows;
   const auto w = hwy::AllocateAligned<double>(padded_width * tile);
   const auto out = hwy::AllocateAligned<double>(panel_rows * tile);
+  if (!w || !out) throw std::bad_alloc();
   std::fill_n(w.get(), padded_width * tile, 0.0);
   for (std::size_t first = 0; first < directions.rows(); first += tile) {
     const std::size_t count = std::min(tile, directions.rows() - first);

@@ -67,7 +67,7 @@ QueryModel::Pairs::Pairs(const QueryModel& model, Matrix& differences) : model_(
 
 ProjectedMoments QueryModel::Pairs::diagonal_moments(const LineFit& fit, double mean_position) const {
   std::vector<double> mean = fit.intercept;
-  for (std::size_t c = 0; c < mean.size(); ++c) mean[c] += mean_position * fit.slope[c];
+  for (std::size_t c = 0; c < mean.size(); ++c) mean[c] += (mean_position - fit.origin) * fit.slope[c];
   std::vector<double> variance = fit.residual_variance;
   std::ranges::replace_if(variance, [](double v) { return v <= 0; }, variance_floor);
   ProjectedMoments moments{std::vector<double>(differences_.rows()), std::vector<double>(differences_.rows())};
@@ -78,7 +78,7 @@ ProjectedMoments QueryModel::Pairs::diagonal_moments(const LineFit& fit, double 
 // Adds component 0, which lies on its line, and the ridge to the moments of the other components.
 void QueryModel::Pairs::add_positional_component(ProjectedMoments& moments, const LineFit& fit,
                                                  double mean_position) const {
-  const double mean0 = fit.intercept[0] + fit.slope[0] * mean_position;
+  const double mean0 = fit.intercept[0] + fit.slope[0] * (mean_position - fit.origin);
   const double variance0 = fit.residual_variance[0];
   for (std::size_t i = 0; i < along_.size(); ++i) {
     moments.mean[i] += along_[i] * mean0;

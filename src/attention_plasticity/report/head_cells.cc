@@ -49,7 +49,7 @@ std::vector<std::size_t> heads_of_rows(const CsvTable& table, const HeadMetrics&
   return heads;
 }
 
-using Cell = std::vector<int>;
+using Cell = std::vector<std::int64_t>;
 
 // For each row of the table: its cell; empty for a head that was not measured.
 std::vector<Cell> cells_of_rows(const CsvTable& table, const std::vector<std::size_t>& heads,
@@ -58,7 +58,7 @@ std::vector<Cell> cells_of_rows(const CsvTable& table, const std::vector<std::si
   for (std::size_t row = 0; row < cells.size(); ++row) {
     if (heads[row] == none) continue;
     cells[row].reserve(keys.size());
-    for (const FoundColumn& key : keys) cells[row].push_back(table.index(row, key.at));
+    for (const FoundColumn& key : keys) cells[row].push_back(table.whole_number(row, key.at));
   }
   return cells;
 }
@@ -106,7 +106,7 @@ HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, TableId 
   result.num_cells = sorted.size();
   result.strangers = static_cast<std::size_t>(std::ranges::count(heads, none));
   for (std::size_t k = 0; k < keys.size(); ++k) {
-    std::vector<int> key(sorted.size());
+    std::vector<std::int64_t> key(sorted.size());
     std::ranges::transform(sorted, key.begin(), [k](const Cell& cell) { return cell[k]; });
     result.keys.push_back({keys[k].name, std::move(key)});
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,7 @@ namespace attention_plasticity {
 struct HeadCells {
   struct Keys {
     std::string name;
-    std::vector<int> values;  ///< by cell
+    std::vector<std::int64_t> values;  ///< by cell
   };
   struct Column {
     std::string name;

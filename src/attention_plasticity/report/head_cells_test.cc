@@ -25,8 +25,8 @@ TEST(HeadCells, CellsAreThoseOfAnyHeadInOrder) {
   EXPECT_EQ(cells.num_heads, 2U);
   ASSERT_EQ(cells.num_cells, 3U);
   EXPECT_EQ(cells.keys[0].name, "q_bucket");
-  EXPECT_EQ(cells.keys[0].values, (std::vector<int>{1, 2, 2}));
-  EXPECT_EQ(cells.keys[1].values, (std::vector<int>{0, 0, 1}));
+  EXPECT_EQ(cells.keys[0].values, (std::vector<std::int64_t>{1, 2, 2}));
+  EXPECT_EQ(cells.keys[1].values, (std::vector<std::int64_t>{0, 0, 1}));
   const auto* plasticity = cells.find("plasticity");
   ASSERT_NE(plasticity, nullptr);
   EXPECT_EQ(plasticity->values[0], 1);

@@ -5,9 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
 
+#include "attention_plasticity/base/printable.h"
+#include "attention_plasticity/base/utf8.h"
+#include "attention_plasticity/compare/series.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
+#include "attention_plasticity/report/block_json.h"
+#include "attention_plasticity/report/comparison_data.h"
 #include "attention_plasticity/report/head_cells.h"
 #include "attention_plasticity/report/packed_blocks.h"
 #include "attention_plasticity/report/page.h"
@@ -18,14 +26,6 @@
 
 namespace attention_plasticity {
 namespace {
-
-Json block_json(const PackedBlock& block) {
-  constexpr const char* kinds[]{"f64", "i32", "u16"};
-  return {{"kind", kinds[static_cast<std::size_t>(block.kind)]},
-          {"offset", block.offset},
-          {"count", block.count},
-          {"scale", block.scale}};
-}
 
 // A run may have thousands of input files; the page shows only their number and bytes.
 Json run_json(const ResultFiles& results) {
@@ -65,17 +65,6 @@ Json model_json(const HeadMetrics& metrics, const std::optional<RunDescription>&
              {"windows", windows}};
   if (run && run->model) model["name"] = *run->model;
   return model;
-}
-
-Json heads_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
-  Json json;
-  for (const auto& [name, member] : {std::pair("layer", &HeadId::layer), std::pair("q_head", &HeadId::q_head),
-                                     std::pair("k_head", &HeadId::k_head)}) {
-    std::vector<int> values(metrics.heads().size());
-    std::ranges::transform(metrics.heads(), values.begin(), member);
-    json[name] = block_json(blocks.add_integers(values));
-  }
-  return json;
 }
 
 Json metrics_json(const HeadMetrics& metrics, PackedBlocks& blocks) {
@@ -163,9 +152,17 @@ Json schema_json() {
           {"tables", std::move(tables)}};
 }
 
+// In 32 bits where they fit; doubles hold larger ones, rounded above 2^53.
+PackedBlock packed_keys(const std::vector<std::int64_t>& keys, PackedBlocks& blocks) {
+  if (std::ranges::all_of(keys, [](std::int64_t key) { return key <= std::numeric_limits<int>::max(); })) {
+    return blocks.add_integers(std::vector<int>(keys.begin(), keys.end()));
+  }
+  return blocks.add_exact(std::vector<double>(keys.begin(), keys.end()));
+}
+
 Json table_json(const HeadCells& cells, PackedBlocks& blocks) {
   Json keys = Json::object();
-  for (const HeadCells::Keys& key : cells.keys) keys[key.name] = block_json(blocks.add_integers(key.values));
+  for (const HeadCells::Keys& key : cells.keys) keys[key.name] = block_json(packed_keys(key.values, blocks));
   Json columns = Json::object();
   for (const HeadCells::Column& column : cells.columns) {
     columns[column.name] = block_json(blocks.add_rounded(column.values));
@@ -189,38 +186,136 @@ Json tables_json(const ResultFiles& files, const HeadMetrics& metrics, PackedBlo
   return json;
 }
 
+// Everything that one run has written.
+Json run_data(const std::filesystem::path& results, const ReportOptions& options, PackedBlocks& blocks,
+              Report& report) {
+  const ResultFiles files(results);
+  const HeadMetrics metrics = read_head_metrics(files);
+  report.heads += metrics.heads().size();
+  for (const std::string& note : files.notes()) report.notes.push_back(note);
+  for (std::string& line : files.left_out()) report.notes.push_back(std::move(line));
+  Json run;
+  run["source"] = results.string();
+  run["run"] = run_json(files);
+  run["model"] = model_json(metrics, files.description());
+  run["heads"] = heads_json(metrics.heads(), blocks);
+  run["metrics"] = metrics_json(metrics, blocks);
+  run["labels"] = Json::array();
+  run["labels_file"] = nullptr;
+  if (const std::optional<HeadLabels> labels = labels_of(options, files, metrics, report.notes)) {
+    run["labels"] = labels_json(*labels, metrics, blocks);
+    run["labels_file"] = labels->file;
+  }
+  run["tables"] = tables_json(files, metrics, blocks, report.notes);
+  return run;
+}
+
+// A short name for each run: its last folder, or the whole path where others have the same.
+std::vector<std::string> run_names(const std::vector<std::filesystem::path>& results) {
+  const auto last = [](const std::filesystem::path& path) {
+    const std::filesystem::path folder = std::filesystem::absolute(results_folder(path)).lexically_normal();
+    return (folder.has_filename() ? folder : folder.parent_path()).filename().string();
+  };
+  std::map<std::string, int> counts;
+  for (const std::filesystem::path& path : results) ++counts[last(path)];
+  std::vector<std::string> names(results.size());
+  std::ranges::transform(results, names.begin(), [&](const std::filesystem::path& path) {
+    std::string name = last(path);
+    return name.empty() || counts[name] > 1 ? path.string() : name;
+  });
+  return names;
+}
+
+// The axis of a series, and the places of its runs among those that were given, in ascending order of the axis.
+struct PageOrder {
+  std::optional<SeriesAxis> axis;  // none: no series
+  std::vector<std::size_t> places;
+};
+
+// Two runs are a pair; more, or runs with a given axis, are a series.
+PageOrder order_of(const ReportOptions& options) {
+  PageOrder order;
+  order.places.resize(options.results.size());
+  std::iota(order.places.begin(), order.places.end(), std::size_t{0});
+  if (options.results.size() < 3 && !options.x && !options.series) return order;
+  std::vector<std::string> folders(options.results.size());
+  std::ranges::transform(options.results, folders.begin(),
+                         [](const std::filesystem::path& path) { return path.string(); });
+  const SeriesAxis axis = options.x ? parse_axis(*options.x, folders) : axis_of_names(folders);
+  std::ranges::stable_sort(order.places, {}, [&](std::size_t place) { return axis.values[place]; });
+  order.axis = SeriesAxis{axis.name, {}};
+  for (const std::size_t place : order.places) order.axis->values.push_back(axis.values[place]);
+  return order;
+}
+
+// Several runs may give the same line.
+std::vector<std::string> each_once(std::vector<std::string> lines) {
+  std::vector<std::string> kept;
+  kept.reserve(lines.size());
+  for (std::string& line : lines) {
+    if (std::ranges::find(kept, line) == kept.end()) kept.push_back(std::move(line));
+  }
+  return kept;
+}
+
+void add_comparisons(Json& head, const std::vector<std::filesystem::path>& results, const PageOrder& order,
+                     const ReportOptions& options, PackedBlocks& blocks, Report& report) {
+  head["comparisons"] = Json::array();
+  head["series"] = nullptr;
+  if (results.size() < 2) return;
+  std::vector<PageRun> runs(results.size());
+  std::ranges::transform(results, runs.begin(), read_page_run);
+  std::vector<std::string> warnings;
+  for (const RunPair& pair : pairs_of_page(runs.size())) {
+    head["comparisons"].push_back(comparison_data(runs, pair, options.level, blocks, warnings));
+  }
+  report.warnings = each_once(std::move(warnings));
+  if (!order.axis) return;
+  const SeriesOptions series{{}, options.level, options.threshold};
+  head["series"] = series_data(std::move(runs), *order.axis, series, blocks);
+}
+
+// Marks of direction and the like would change how a browser shows what stands around a name.
+void make_printable(Json& json) {
+  if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    if (is_utf8(text)) json = printable_lines(text);
+  } else if (json.is_structured()) {
+    for (Json& value : json) make_printable(value);
+  }
+}
+
 }  // namespace
 
+bool has_page() { return !page_template().empty(); }
+
 Report make_report(const ReportOptions& options) {
-  if (page_template().empty()) {
+  if (!has_page()) {
     throw Error(ErrorKind::usage, "this build has no page; build with AP_BUILD_REPORT=ON");
   }
-  const ResultFiles files(options.results);
-  const HeadMetrics metrics = read_head_metrics(files);
+  if (options.results.empty()) throw Error(ErrorKind::usage, "a report needs the results of a run");
+  const PageOrder order = order_of(options);
+  std::vector<std::filesystem::path> results;
+  results.reserve(order.places.size());
+  for (const std::size_t place : order.places) results.push_back(options.results[place]);
+  const std::vector<std::string> names = run_names(results);
   const ProgramVersion program = program_version();
   Report report;
-  report.heads = metrics.heads().size();
-  report.notes = files.notes();
-  for (std::string& line : files.left_out()) report.notes.push_back(std::move(line));
-
   PackedBlocks blocks;
   Json head;
   head["schema"] = schema_json();
   head["program"] = {{"version", program.version}, {"commit", program.commit}};
-  head["source"] = options.results.string();
   head["min_count"] = options.min_count;
-  head["run"] = run_json(files);
-  head["model"] = model_json(metrics, files.description());
-  head["heads"] = heads_json(metrics, blocks);
-  head["metrics"] = metrics_json(metrics, blocks);
-  head["labels"] = Json::array();
-  head["labels_file"] = nullptr;
-  if (const std::optional<HeadLabels> labels = labels_of(options, files, metrics, report.notes)) {
-    head["labels"] = labels_json(*labels, metrics, blocks);
-    head["labels_file"] = labels->file;
+  head["runs"] = Json::array();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Json run = run_data(results[i], options, blocks, report);
+    run["name"] = names[i];
+    head["runs"].push_back(std::move(run));
   }
-  head["tables"] = tables_json(files, metrics, blocks, report.notes);
+  report.notes = each_once(std::move(report.notes));
+  add_comparisons(head, results, order, options, blocks, report);
 
+  make_printable(head);
   // Names of columns may be any bytes; bytes that are not UTF-8 are shown as U+FFFD.
   const std::string json = head.dump(-1, ' ', true, Json::error_handler_t::replace);
   report.page = filled_page(page_template(), json, blocks.compressed_text());

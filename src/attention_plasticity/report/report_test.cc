@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "attention_plasticity/base/refusal_testing.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
+#include "attention_plasticity/compare/comparison.h"
 #include "attention_plasticity/report/packed_blocks_testing.h"
 #include "attention_plasticity/results/head_metrics.h"
 
@@ -28,6 +31,8 @@ std::string script_text(const Report& report, const std::string& id) {
 
 Json head_of(const Report& report) { return Json::parse(script_text(report, "report-head")); }
 
+Json first_run(const Report& report) { return head_of(report)["runs"][0]; }
+
 // A block of doubles or whole numbers.
 std::vector<double> numbers_of(const Report& report, const Json& block) {
   const std::string bytes = unpacked_bytes(script_text(report, "report-blocks"));
@@ -43,11 +48,11 @@ std::vector<double> numbers_of(const Report& report, const Json& block) {
 const fs::path sample = fs::path(AP_SOURCE_DIR) / "results/smollm2-135m";
 
 TEST(Report, SampleResultsAreAllThere) {
-  const Report report = make_report({sample, fs::path(AP_SOURCE_DIR) / "examples/smollm2-135m/head_labels.csv"});
+  const Report report = make_report({{sample}, fs::path(AP_SOURCE_DIR) / "examples/smollm2-135m/head_labels.csv"});
   EXPECT_EQ(report.heads, 40U);
   ASSERT_EQ(report.notes.size(), 1U);
   EXPECT_TRUE(report.notes[0].ends_with("head_labels.csv: 270 heads labelled, 40 query heads in the run, 40 in both"));
-  const Json head = head_of(report);
+  const Json head = first_run(report);
   EXPECT_EQ(head["model"]["name"], "SmolLM2-135M-Instruct");
   EXPECT_EQ(head["model"]["num_layers"], 30);
   EXPECT_EQ(head["model"]["windows"], Json::object());
@@ -77,9 +82,9 @@ TEST(Report, SampleResultsAreAllThere) {
 }
 
 TEST(Report, ResultsOfThePythonToolkitNeedNoRunJson) {
-  const Report report = make_report({fs::path(AP_SOURCE_DIR) / "tests/golden/minidoc-qwen3/python-compat", {}});
+  const Report report = make_report({{fs::path(AP_SOURCE_DIR) / "tests/golden/minidoc-qwen3/python-compat"}, {}});
   EXPECT_EQ(report.heads, 60U);
-  const Json head = head_of(report);
+  const Json head = first_run(report);
   EXPECT_TRUE(head["run"].is_null());
   EXPECT_TRUE(head["model"]["name"].is_null());
   EXPECT_EQ(head["model"]["num_q_heads"], 6);
@@ -90,9 +95,9 @@ TEST(Report, ResultsOfThePythonToolkitNeedNoRunJson) {
 }
 
 TEST(Report, CarriesTheSchemaAndTheLeastCount) {
-  const Json head = head_of(make_report({sample, {}, 12}));
+  const Json head = head_of(make_report({{sample}, {}, 12}));
   EXPECT_EQ(head["min_count"], 12);
-  EXPECT_EQ(head_of(make_report({sample, {}}))["min_count"], 30);
+  EXPECT_EQ(head_of(make_report({{sample}, {}}))["min_count"], 30);
   const Json& times = head["schema"]["tables"]["time"];
   const auto column = [](const Json& columns, const char* name) {
     for (const Json& one : columns) {
@@ -122,10 +127,10 @@ TEST(Report, HostileTextsStayTexts) {
               {{"name", name}, {"num_layers", 1}, {"num_q_heads", 1}, {"num_k_heads", 1}, {"layers", Json::array()}}},
              {"heads", {{"done", 1}, {"failed", {{{"layer", 0}, {"q_head", 1}, {"error", name}}}}}}}
             .dump());
-  const Report report = make_report({folder.path(), folder / "labels.csv"});
+  const Report report = make_report({{folder.path()}, folder / "labels.csv"});
   EXPECT_EQ(report.page.find("alert(1)</script>"), std::string::npos);
   EXPECT_EQ(report.page.find("<img"), std::string::npos);
-  const Json head = head_of(report);
+  const Json head = first_run(report);
   EXPECT_EQ(head["model"]["name"], name);
   EXPECT_EQ(head["run"]["heads"]["failed"][0]["error"], name);
   EXPECT_EQ(head["metrics"][0]["name"], "<img src=x onerror=alert(2)>");
@@ -137,19 +142,119 @@ TEST(Report, LabelsOfKvHeadsHoldForTheirQueryHeads) {
   const TemporaryFolder folder;
   write(folder / "head_metrics.csv", "layer,q_head,k_head,x\n0,0,0,1\n0,1,0,1\n0,2,1,1\n");
   write(folder / "labels.csv", "layer,k_head,role\n0,0,0.5\n");
-  const Report report = make_report({folder.path(), folder / "labels.csv"});
-  const std::vector<double> roles = numbers_of(report, head_of(report)["labels"][0]["block"]);
+  const Report report = make_report({{folder.path()}, folder / "labels.csv"});
+  const std::vector<double> roles = numbers_of(report, first_run(report)["labels"][0]["block"]);
   ASSERT_EQ(roles.size(), 3U);
   EXPECT_EQ(roles[0], 0.5);
   EXPECT_EQ(roles[1], 0.5);
   EXPECT_TRUE(std::isnan(roles[2]));
   write(folder / "labels.csv", "layer,k_head,role\n7,0,0.5\n");
-  EXPECT_EQ(refusal([&] { make_report({folder.path(), folder / "labels.csv"}); }),
+  EXPECT_EQ(refusal([&] { make_report({{folder.path()}, folder / "labels.csv"}); }),
             "input: " + (folder / "labels.csv").string() + ": none of the heads that it labels (1) is in " +
                 (folder / "head_metrics.csv").string() + "; are both of the same model?");
 }
 
-TEST(Report, SameFilesGiveTheSamePage) { EXPECT_EQ(make_report({sample, {}}).page, make_report({sample, {}}).page); }
+TEST(Report, SeveralRunsHaveTheDifferencesOfCompare) {
+  const TemporaryFolder folder;
+  const fs::path other = folder / "other";
+  fs::copy(sample, other);
+  Json description = Json::parse(std::ifstream(sample / "run.json"));
+  description["config"]["seed"] = 5;
+  write(other / "run.json", description.dump());
+  const Report report = make_report({{sample, other}, {}});
+  EXPECT_EQ(report.heads, 80U);
+  EXPECT_EQ(report.warnings,
+            (std::vector<std::string>{"the runs were made with different settings: `seed` is 0 and 5"}));
+  const Json head = head_of(report);
+  ASSERT_EQ(head["runs"].size(), 2U);
+  EXPECT_EQ(head["runs"][0]["name"], "smollm2-135m");
+  EXPECT_EQ(head["runs"][1]["name"], "other");
+  EXPECT_TRUE(head["series"].is_null());
+  ASSERT_EQ(head["comparisons"].size(), 1U);
+  const Json& comparison = head["comparisons"][0];
+  EXPECT_TRUE(comparison["problem"].is_null());
+  EXPECT_EQ(comparison["paired"], true);
+  EXPECT_EQ(comparison["matched"], 40);
+  EXPECT_EQ(comparison["caveats"], report.warnings);
+
+  std::vector<std::string> notes;
+  const ComparedRun a = read_compared_run(sample, notes);
+  const ComparedRun b = read_compared_run(other, notes);
+  std::set<std::string> names;
+  for (const Json& column : comparison["columns"]) {
+    const std::string name = column["name"];
+    names.insert(name);
+    const ColumnComparison expected = compare(a, b, {{name}, 0.05}).columns.at(0);
+    const std::vector<double> differences = numbers_of(report, column["difference"]);
+    ASSERT_EQ(differences.size(), expected.heads.size());
+    for (std::size_t i = 0; i < differences.size(); ++i) {
+      const double difference = expected.heads[i].difference;
+      EXPECT_TRUE(differences[i] == difference || std::isnan(difference)) << name;
+    }
+    EXPECT_EQ(column.contains("q"), expected.has_errors) << name;
+  }
+  EXPECT_TRUE(names.contains("ap_exact"));
+  EXPECT_TRUE(names.contains("q_R2_pos"));
+  EXPECT_FALSE(names.contains("ap_exact_se")) << "an error has no difference of its own";
+  EXPECT_FALSE(names.contains("n_triples"));
+}
+
+TEST(Report, ThreeRunsAreASeriesInTheOrderOfTheirNames) {
+  const TemporaryFolder folder;
+  for (const char* name : {"step-100", "step-20", "step-3"}) fs::copy(sample, folder / name);
+  const std::vector<fs::path> given{folder / "step-100", folder / "step-20", folder / "step-3"};
+  const Json head = head_of(make_report({given, {}}));
+  EXPECT_EQ(head["runs"][0]["name"], "step-3");
+  EXPECT_EQ(head["runs"][2]["name"], "step-100");
+  EXPECT_EQ(head["series"]["x"], "step");
+  EXPECT_EQ(head["series"]["values"], Json::array({3, 20, 100}));
+  const Json& columns = head["series"]["columns"];
+  const auto found = std::ranges::find_if(columns, [](const Json& column) { return column["name"] == "ap_exact"; });
+  ASSERT_NE(found, columns.end());
+  const Json& exact = *found;
+  EXPECT_EQ(exact["mean"].size(), 3U);
+  EXPECT_EQ(exact["crossings"]["count"], 3 * 40);
+  // Each with the first, and each with the one before.
+  std::vector<std::pair<int, int>> pairs;
+  for (const Json& pair : head["comparisons"]) pairs.emplace_back(pair["a"], pair["b"]);
+  EXPECT_EQ(pairs, (std::vector<std::pair<int, int>>{{0, 1}, {0, 2}, {1, 2}}));
+  ReportOptions options{given, {}};
+  options.x = "tokens=1,2,3";
+  EXPECT_EQ(head_of(make_report(options))["runs"][0]["name"], "step-100");
+}
+
+TEST(Report, RunsThatCannotBeComparedSayWhy) {
+  const fs::path python = fs::path(AP_SOURCE_DIR) / "tests/golden/minidoc-qwen3/python-compat";
+  const TemporaryFolder folder;
+  fs::copy(sample, folder / "small");
+  Json run = Json::parse(std::ifstream(sample / "run.json"));
+  run["model"]["num_layers"] = 31;
+  write(folder / "small/run.json", run.dump());
+  const Report report = make_report({{sample, python, folder / "small"}, {}});
+  const Json head = head_of(report);
+  EXPECT_TRUE(head["series"].is_null());
+  const std::string unknown = python.string() + ": holds no run.json, so it is not known what was measured";
+  EXPECT_EQ(head["comparisons"][0]["problem"], unknown);
+  const std::string shape = head["comparisons"][1]["problem"];
+  EXPECT_NE(shape.find("since heads are matched by layer and number: "), std::string::npos) << shape;
+  EXPECT_EQ(report.warnings, (std::vector<std::string>{unknown, shape})) << "each once";
+  EXPECT_EQ(refusal([&] { make_report({}); }), "usage: a report needs the results of a run");
+}
+
+TEST(Report, RunsOfOneNameAreToldApartByTheirPaths) {
+  const TemporaryFolder folder;
+  for (const char* place : {"a", "b"}) {
+    fs::create_directory(folder / place);
+    fs::copy(sample, folder / place / "run");
+  }
+  const Json head = head_of(make_report({{folder / "a/run", folder / "b/run/"}, {}}));
+  EXPECT_EQ(head["runs"][0]["name"], (folder / "a/run").string());
+  EXPECT_EQ(head["runs"][1]["name"], (folder / "b/run/").string());
+}
+
+TEST(Report, SameFilesGiveTheSamePage) {
+  EXPECT_EQ(make_report({{sample}, {}}).page, make_report({{sample}, {}}).page);
+}
 
 }  // namespace
 }  // namespace attention_plasticity

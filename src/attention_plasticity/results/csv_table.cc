@@ -142,6 +142,20 @@ int CsvTable::index(std::size_t row, std::size_t column) const {
   return static_cast<int>(*value);
 }
 
+std::int64_t CsvTable::whole_number(std::size_t row, std::size_t column) const {
+  const std::string_view text = trimmed_text(rows[row][column]);
+  std::int64_t digits = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), digits);
+  if (read.ec == std::errc() && read.ptr == text.data() + text.size() && digits >= 0) return digits;
+  // 3.0 is one too, as above, where a double holds all whole numbers.
+  constexpr double most_exact = 9007199254740992.0;
+  const std::optional<double> value = finite_number(text);
+  if (!value || *value < 0 || *value > most_exact || *value != std::floor(*value)) {
+    refuse_field(*this, row, column, "a whole number from 0 to 2^63 - 1");
+  }
+  return static_cast<std::int64_t>(*value);
+}
+
 CsvTable parse_csv(std::string_view text, std::string file) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   CsvTable table;
@@ -167,6 +181,8 @@ CsvTable parse_csv(std::string_view text, std::string file) {
   return table;
 }
 
-CsvTable read_csv(const std::filesystem::path& file) { return parse_csv(read_text_file(file), file.string()); }
+CsvTable read_csv(const std::filesystem::path& file) {
+  return parse_csv(read_text_file(file, most_table_bytes), file.string());
+}
 
 }  // namespace attention_plasticity

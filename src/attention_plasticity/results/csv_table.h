@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -25,6 +26,10 @@ struct CsvTable {
   /// The index in a field, such as a layer or a head: a whole number from 0 to 9999. Throws Error(input) for other
   /// text.
   int index(std::size_t row, std::size_t column) const;
+
+  /// The whole number in a field, such as a bucket: from 0 to 2^63 - 1, to the last digit. Throws Error(input) for
+  /// other text.
+  std::int64_t whole_number(std::size_t row, std::size_t column) const;
 };
 
 /// Fields may be quoted; quotes inside them are doubled, and line breaks inside them are kept. Lines end in LF or CRLF;

@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "attention_plasticity/base/refusal_testing.h"
 #include "attention_plasticity/base/temporary_folder_testing.h"
+#include "attention_plasticity/results/csv_text.h"
+#include "attention_plasticity/results/schema.h"
 
 namespace attention_plasticity {
 namespace {
@@ -24,6 +28,69 @@ TEST(CsvTable, HasHeaderRowsAndLines) {
   EXPECT_EQ(table.lines, (std::vector<std::size_t>{2, 4}));
   EXPECT_EQ(table.find("score"), 1U);
   EXPECT_EQ(table.find("absent"), std::nullopt);
+}
+
+TEST(CsvTable, HasWholeNumbersToTheLastDigit) {
+  const CsvTable table = parse_csv("a\n9223372036854775807\n0\n 10000 \n3.0\n9007199254740993\n");
+  EXPECT_EQ(table.whole_number(0, 0), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(table.whole_number(1, 0), 0);
+  EXPECT_EQ(table.whole_number(2, 0), 10'000);
+  EXPECT_EQ(table.whole_number(3, 0), 3);
+  EXPECT_EQ(table.whole_number(4, 0), 9007199254740993);
+  for (const char* text : {"-1", "9223372036854775808", "1.5", "", "x", "1e300", "nan"}) {
+    EXPECT_EQ(refusal([&] { parse_csv(std::string("a,b\n") + text + ",0\n", "a.csv").whole_number(0, 0); }),
+              std::string("input: a.csv: line 2, column 'a': '") + text + "' is not a whole number from 0 to 2^63 - 1");
+  }
+}
+
+// What the tables may hold: numbers of buckets and counts to the last digit, figures to the last bit.
+RC_GTEST_PROP(CsvTable, ReadsBackTheExtremesOfEveryTable, ()) {
+  constexpr std::array<std::int64_t, 8> integers{
+      0, 1, 9'999, 10'000, 2147483648, 9007199254740993, 1LL << 62U, std::numeric_limits<std::int64_t>::max()};
+  using Limits = std::numeric_limits<double>;
+  constexpr std::array<double, 9> numbers{0.0,
+                                          -0.0,
+                                          0.1,
+                                          Limits::denorm_min(),
+                                          Limits::min(),
+                                          Limits::max(),
+                                          Limits::lowest(),
+                                          1 - Limits::epsilon() / 2,
+                                          Limits::quiet_NaN()};
+  for (const ResultTable& table : result_tables()) {
+    std::vector<std::string_view> names;
+    for (const ResultColumn& column : table.columns) names.push_back(column.name);
+    CsvText text(names);
+    std::vector<std::vector<CsvValue>> rows(4);
+    for (auto& row : rows) {
+      for (const ResultColumn& column : table.columns) {
+        if (is_head_id(column)) {
+          row.emplace_back(*rc::gen::inRange<std::int64_t>(0, 10'000));
+        } else if (column.type == ColumnType::integer) {
+          row.emplace_back(*rc::gen::elementOf(integers));
+        } else {
+          row.emplace_back(*rc::gen::elementOf(numbers));
+        }
+        text.add(row.back());
+      }
+      text.end_row();
+    }
+    const CsvTable read = parse_csv(std::move(text).text(), std::string(table.file));
+    RC_ASSERT(read.rows.size() == rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (std::size_t c = 0; c < names.size(); ++c) {
+        if (const auto* integer = std::get_if<std::int64_t>(&rows[i][c])) {
+          RC_ASSERT(read.whole_number(i, c) == *integer);
+          if (is_head_id(table.columns[c])) RC_ASSERT(read.index(i, c) == *integer);
+        } else {
+          const double number = std::get<double>(rows[i][c]);
+          const double back = read.number(i, c);
+          RC_ASSERT(std::isnan(number) ? std::isnan(back) : std::signbit(number) == std::signbit(back));
+          RC_ASSERT(std::isnan(number) || number == back);
+        }
+      }
+    }
+  }
 }
 
 TEST(CsvTable, ReadsQuotesAndLineBreaksInside) {

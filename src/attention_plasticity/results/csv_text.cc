@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "attention_plasticity/base/printable.h"
+
 namespace attention_plasticity {
 
 namespace {
@@ -30,12 +32,15 @@ void CsvText::begin_field() {
 
 void CsvText::add_text(std::string_view text) {
   begin_field();
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    text_ += text;
+  std::string field = printable_text(text);
+  if (!field.empty() && std::string_view("=+-@").find(field.front()) != std::string_view::npos)
+    field.insert(0, 1, '\'');
+  if (field.find_first_of(",\"") == std::string::npos) {
+    text_ += field;
     return;
   }
   text_ += '"';
-  for (const char c : text) text_ += c == '"' ? "\"\"" : std::string(1, c);
+  for (const char c : field) text_ += c == '"' ? "\"\"" : std::string(1, c);
   text_ += '"';
 }
 

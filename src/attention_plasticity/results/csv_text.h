@@ -22,7 +22,8 @@ class CsvText {
 
   /// Appends the next field of the row.
   void add(const CsvValue& value);
-  /// The same for text, in quotes where it holds a comma, a quote or a line break.
+  /// The same for text, made printable (base/printable.h) and in quotes where it holds a comma or a quote. Text that
+  /// begins with = + - or @, which spreadsheets take for a formula, gets an apostrophe before it.
   void add_text(std::string_view text);
   void end_row();
   /// The whole text, where there is no sink.

@@ -122,7 +122,7 @@ bool ResultFiles::read_all(const fs::path& results, TableId given) {
   const fs::path run = partial_ ? partial_name(folder_ / "run.json") : folder_ / "run.json";
   if (is_there(run)) {
     run_ = run;
-    run_text_ = read_text_file(run);
+    run_text_ = read_text_file(run, most_record_bytes);
     record_ = parse_run_record(run_text_, run.string());
     const bool has_metrics = std::ranges::find(wanted_, TableId::metrics) != wanted_.end();
     if (record_->schema == 1 && !has_metrics) wanted_.push_back(TableId::metrics);  // see check_schema_1
@@ -209,7 +209,7 @@ std::optional<fs::path> ResultFiles::interrupted_metrics() const {
   const fs::path run = partial_name(folder_ / "run.json");
   if (partial_ || !is_there(run)) return std::nullopt;
   try {
-    const RunRecord record = parse_run_record(read_text_file(run), run.string());
+    const RunRecord record = parse_run_record(read_text_file(run, most_record_bytes), run.string());
     const ResultTable& metrics = result_table(TableId::metrics);
     const auto named = record.names.find(std::string(metrics.field));
     const std::string name = named == record.names.end() ? std::string(metrics.file) : named->second;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "attention_plasticity/base/head_rows.h"
 #include "attention_plasticity/base/highway_targets_testing.h"
 
 namespace attention_plasticity {

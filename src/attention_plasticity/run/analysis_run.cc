@@ -1,4 +1,5 @@
 #include "attention_plasticity/run/analysis_run.h"
+#include "attention_plasticity/run/summary.h"
 
 #include <fmt/format.h>
 
@@ -190,6 +191,7 @@ class Measuring {
     std::optional<Examples> examples;
     const bool complete = add_common_groups(outcomes.heads, context_, means_, examples);
     RunResult run = gathered(std::move(outcomes.heads), complete ? examples : std::nullopt);
+    if (const std::string line = equal_vectors_line(run.results); !line.empty()) observer_.note(line);
     run.rotation_shares = shares;
     run.interrupted = !complete;
     return run;

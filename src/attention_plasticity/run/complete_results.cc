@@ -65,7 +65,7 @@ bool are_results_complete(const PreparedRun& prepared, const RunConfig& config) 
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(file, unknown)) return false;
   try {
-    const json earlier = parse_json_object(read_text_file(file), {.file = file});
+    const json earlier = parse_json_object(read_text_file(file, most_record_bytes), {.file = file});
     if (!is_same_run(earlier, prepared, config)) return false;
     return std::ranges::all_of(earlier.at("tables"), [](const json& table) {
       return file_sha256(table.at("file").get<std::string>()) == table.at("sha256").get<std::string>();

@@ -6,12 +6,13 @@
 #include <thread>
 #include <utility>
 
+#include "attention_plasticity/base/printable.h"
 #include "attention_plasticity/run/fetching.h"
 
 namespace attention_plasticity {
 namespace {
 
-// An observer whose functions can all be called, one at a time, from any thread.
+// An observer whose functions can all be called, one at a time, from any thread. Lines are made printable.
 RunObserver serialized(const RunObserver& observer, std::mutex& mutex) {
   const auto one_at_a_time = [&mutex](const auto& function) {
     return [&mutex, &function](const auto& event) {
@@ -19,7 +20,13 @@ RunObserver serialized(const RunObserver& observer, std::mutex& mutex) {
       if (function) function(event);
     };
   };
-  return {one_at_a_time(observer.head_ended), one_at_a_time(observer.note), one_at_a_time(observer.warning),
+  const auto printable = [&mutex](const std::function<void(const std::string&)>& function) {
+    return [&mutex, &function](const std::string& line) {
+      const std::scoped_lock lock(mutex);
+      if (function) function(printable_text(line));
+    };
+  };
+  return {one_at_a_time(observer.head_ended), printable(observer.note), printable(observer.warning),
           one_at_a_time(observer.downloading)};
 }
 

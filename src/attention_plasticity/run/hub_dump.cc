@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
@@ -89,7 +90,7 @@ void HubDump::verify(const RunConfig& config, const std::stop_token& stop) {
 std::vector<std::string> HubDump::description_paths() const {
   const std::filesystem::path below = layout_.folder.lexically_relative(snapshot_.folder());
   std::vector<std::string> wanted;
-  for (const char* name : {"config.json", "_saver_state.json", "README.md", "head_labels.csv"}) {
+  for (const char* name : {"config.json", "_saver_state.json", "head_labels.csv"}) {
     for (const std::string& path : {(below / name).lexically_normal().generic_string(), std::string(name)}) {
       const bool is_there = std::ranges::find(snapshot_.paths(), path) != snapshot_.paths().end();
       if (is_there && std::ranges::find(wanted, path) == wanted.end()) wanted.push_back(path);
@@ -99,7 +100,15 @@ std::vector<std::string> HubDump::description_paths() const {
 }
 
 void HubDump::fetch_descriptions(const RunConfig& config, const std::stop_token& stop) {
-  Downloads downloads(snapshot_, snapshot_.missing(description_paths(), stop), config.download_max_workers,
+  std::vector<RepoFile> files = snapshot_.missing(description_paths(), stop);
+  std::erase_if(files, [&](const RepoFile& file) {
+    if (file.size <= most_side_file_bytes) return false;
+    notes_.push_back(fmt::format("{} has {}, and at most {} are read: it is not fetched", file.path,
+                                 size_text(file.size), size_text(most_side_file_bytes)));
+    return true;
+  });
+  check_disk_space(snapshot_, files);
+  Downloads downloads(snapshot_, std::move(files), config.download_max_workers,
                       {{}, [this](const std::string& note) { notes_.push_back(note); }}, stop);
   while (!downloads.wait_for_all(std::chrono::hours(1))) {
   }

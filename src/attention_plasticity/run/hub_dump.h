@@ -20,8 +20,8 @@ std::string described_files(const Snapshot& snapshot, const std::vector<RepoFile
 class HubDump {
  public:
   /// Finds the dataset, revision and heads that the configuration names, and downloads the small files that describe
-  /// them: config.json, _saver_state.json, README.md, head_labels.csv. Throws Error as Snapshot and Downloads do, and
-  /// Error(input), with the names of the branches, for a revision without heads.
+  /// them: config.json, _saver_state.json, head_labels.csv, unless they are too large. Throws Error as Snapshot and
+  /// Downloads do, and Error(input), with the names of the branches, for a revision without heads.
   HubDump(const RunConfig& config, const HubSettings& settings, const std::stop_token& stop);
 
   const Snapshot& snapshot() const { return snapshot_; }

@@ -36,7 +36,7 @@ std::vector<fs::path> head_files(const fs::path& folder) {
 // Null when there is none that can be read.
 std::optional<std::string> read_manifest(const fs::path& file) {
   try {
-    std::string text = read_text_file(file);
+    std::string text = read_text_file(file, most_record_bytes);
     recorded_run(text, file.string());
     return text;
   } catch (const Error&) {
@@ -95,7 +95,7 @@ void KeptHeads::read(const PreparedRun& prepared) {
   std::size_t damaged = 0;
   for (const fs::path& file : files) {
     try {
-      HeadOutcome outcome = outcome_of_bytes(read_text_file(file));
+      HeadOutcome outcome = outcome_of_bytes(read_text_file(file, most_table_bytes));
       const HeadId head = outcome.head;
       found_.emplace(head, std::move(outcome));
     } catch (const Error&) {

@@ -60,7 +60,7 @@ std::optional<RunRecord> earlier_run(const RunConfig& config) {
   const std::string file = run_json_path(config);
   std::error_code unknown;
   if (!fs::is_regular_file(file, unknown)) return std::nullopt;
-  return parse_run_record(read_text_file(file), file);
+  return parse_run_record(read_text_file(file, most_record_bytes), file);
 }
 
 bool is_usual_name(const std::string& file) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attention_plasticity/base/text_testing.h"
 #include "attention_plasticity/run/rotated_dump_testing.h"
 
 namespace attention_plasticity {
@@ -25,10 +26,6 @@ std::string only_warning(const SmallDump& dump, Flags flags) {
   const Checked run = checked(dump, flags);
   EXPECT_EQ(run.warnings.size(), 1U);
   return run.warnings.empty() ? "" : run.warnings.front();
-}
-
-void expect_parts(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
 }
 
 TEST(RotationCheck, DoesNotDoubtARotationOfAnyKind) {

@@ -25,8 +25,8 @@ std::vector<RotationFile> first_files(std::vector<RotationFile> files) {
     return std::tuple(file.head.layer, file.side == Side::key, file.head.head);
   };
   std::ranges::sort(files, {}, place);
-  const auto repeated = std::ranges::unique(files, {}, place);
-  files.erase(repeated.begin(), repeated.end());
+  const auto is_same = [&](const RotationFile& a, const RotationFile& b) { return place(a) == place(b); };
+  files.erase(std::unique(files.begin(), files.end(), is_same), files.end());
   std::map<std::pair<int, Side>, std::size_t> seen;
   std::erase_if(files, [&](const RotationFile& file) { return seen[{file.head.layer, file.side}]++ >= files_of_side; });
   return files;

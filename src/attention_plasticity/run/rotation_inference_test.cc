@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attention_plasticity/base/text_testing.h"
 #include "attention_plasticity/run/rotated_dump_testing.h"
 
 namespace attention_plasticity {
@@ -11,10 +12,6 @@ PreparedRun prepared(const SmallDump& dump, Flags flags = {}) {
   RunConfig config = dump.config(flags);
   config.analysis.num_triples = 8;
   return prepare_run(config);
-}
-
-void expect_parts(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
 }
 
 TEST(RotationInference, FindsThetaLayoutAndPart) {

@@ -13,6 +13,7 @@
 #include "attention_plasticity/rotary/rotary_parameters.h"
 #include "attention_plasticity/run/common_groups.h"
 #include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/run/cost_json.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/rotation_json.h"
 #include "attention_plasticity/run/summary.h"
@@ -176,19 +177,13 @@ Json tables_json(std::span<const WrittenFile> files) {
 }
 
 Json resources_json(const RunResources& resources) {
-  Json json{{"workers", resources.workers},
-            {"wall_s", resources.wall_s},
-            {"cpu_s", resources.cpu_s},
-            {"peak_rss_bytes", resources.peak_rss_bytes}};
+  Json json = cost_json(resources);
   if (resources.shards.empty()) return json;
   json["shards"] = Json::array();
   for (const ShardResources& shard : resources.shards) {
-    json["shards"].push_back({{"shard", shard.shard},
-                              {"host", shard.host},
-                              {"workers", shard.workers},
-                              {"wall_s", shard.wall_s},
-                              {"cpu_s", shard.cpu_s},
-                              {"peak_rss_bytes", shard.peak_rss_bytes}});
+    Json entry{{"shard", shard.shard}, {"host", shard.host}};
+    entry.update(cost_json(shard));
+    json["shards"].push_back(std::move(entry));
   }
   return json;
 }

@@ -48,7 +48,7 @@ RunPlan RunPlan::of(const PreparedRun& prepared, const RunConfig& config) {
 }
 
 RunPlan RunPlan::read(const fs::path& file) {
-  const auto record = parse_json_object<Json>(read_text_file(file), {.file = file.string()});
+  const auto record = parse_json_object<Json>(read_text_file(file, most_record_bytes), {.file = file.string()});
   try {
     if (record.at("schema") != plan_schema)
       throw Error(ErrorKind::input, "is a plan of another version of the program", file.string());

@@ -15,6 +15,7 @@
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/results/output_files.h"
+#include "attention_plasticity/run/cost_json.h"
 #include "attention_plasticity/run/outcome_bytes.h"
 #include "attention_plasticity/run/run_manifest.h"
 
@@ -64,13 +65,6 @@ std::vector<HeadOutcome> heads_of_bytes(std::string_view all) {
   return heads;
 }
 
-Json resources_json(const RunResources& resources) {
-  return {{"workers", resources.workers},
-          {"wall_s", resources.wall_s},
-          {"cpu_s", resources.cpu_s},
-          {"peak_rss_bytes", resources.peak_rss_bytes}};
-}
-
 // shard.json without the heads.
 struct ShardHeader {
   Shard shard;
@@ -82,7 +76,7 @@ struct ShardHeader {
 };
 
 ShardHeader read_header(const fs::path& file) {
-  const auto json = parse_json_object<Json>(read_text_file(file), {.file = file.string()});
+  const auto json = parse_json_object<Json>(read_text_file(file, most_record_bytes), {.file = file.string()});
   try {
     if (json.at("schema") != shard_schema) {
       throw Error(ErrorKind::input, "is a shard of another version of the program", file.string());
@@ -217,7 +211,7 @@ std::vector<std::string> write_shard(const ShardRecord& record, const RunConfig&
                   {"host", record.host},
                   {"heads", {{"done", record.heads.size() - failed}, {"failed", failed}}},
                   {"outcomes", {{"file", heads_file.filename().string()}, {"bytes", size}, {"sha256", digest}}},
-                  {"resources", resources_json(record.resources)},
+                  {"resources", cost_json(record.resources)},
                   {"manifest", Json::parse(record.manifest)}};
   output.stage(file, json_text(json, 1) + "\n");
   output.commit();
@@ -236,7 +230,7 @@ ShardRecord read_shard(const fs::path& folder) {
   }
   ShardHeader header = read_header(file);
   const fs::path heads_file = folder / "shard.heads";
-  const std::string bytes = read_text_file(heads_file);
+  const std::string bytes = read_text_file(heads_file, most_table_bytes);
   if (sha256(bytes) != header.sha256) {
     throw Error(ErrorKind::input, "is not of the shard.json beside it, or damaged; measure this shard again",
                 heads_file.string());

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/results/schema.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/stats/jackknife.h"
@@ -111,6 +112,45 @@ std::string model_line(std::string_view measure, const ModelSummary& model) {
 
 bool has_plasticity(const HeadResult& result) {
   return !std::isnan(result.plasticity.overall) || (result.exact && !std::isnan(result.exact->overall));
+}
+
+namespace {
+
+// Without any spread there is no slope, and every component has the figures of one without spread.
+bool has_equal_queries(const HeadResult& result) {
+  const auto& [skewness, kurtosis, p] = result.residual;
+  const NoiseNormality& noise = result.noise;
+  return result.n_q_tokens >= 3 && result.slope_norm == 0 && skewness == 0 && kurtosis == 0 && p == 1 &&
+         noise.median_abs_skewness == 0 && noise.median_abs_excess_kurtosis == 0;
+}
+
+// Keys that do not differ tie always: plasticity is exactly 1, and there are no differences of logits.
+bool has_equal_keys(const HeadResult& result) {
+  if (result.n_k_tokens < 2) return false;
+  if (result.exact && result.exact->n_triples > 0) {
+    return result.exact->logit_fixed == 0 && result.exact->logit_spread == 0;
+  }
+  return result.plasticity.overall == 1;
+}
+
+}  // namespace
+
+std::string equal_vectors_line(std::span<const HeadResult> results) {
+  std::size_t queries = 0;
+  std::size_t keys = 0;
+  const HeadId* first = nullptr;
+  for (const HeadResult& result : results) {
+    const bool equal_queries = has_equal_queries(result);
+    const bool equal_keys = has_equal_keys(result);
+    if (first == nullptr && (equal_queries || equal_keys)) first = &result.head;
+    queries += equal_queries ? 1U : 0U;
+    keys += equal_keys ? 1U : 0U;
+  }
+  if (first == nullptr) return "";
+  return fmt::format(
+      "the same vector in every row: the queries of {}, the keys of {}, first layer {} q_head {}; the "
+      "figures of such a head say nothing about the model",
+      counted_text(queries, "head"), counted_text(keys, "head"), first->layer, first->q_head);
 }
 
 WithoutPlasticity heads_without_plasticity(std::span<const HeadResult> results) {

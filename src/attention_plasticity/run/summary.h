@@ -50,6 +50,10 @@ struct WithoutPlasticity {
 };
 WithoutPlasticity heads_without_plasticity(std::span<const HeadResult> results);
 
+/// A line about heads whose queries, or whose keys, are all the same vector, with the first of them; empty when there
+/// are none. Which key wins says nothing about such a head.
+std::string equal_vectors_line(std::span<const HeadResult> results);
+
 /// One line that begins with `measure`: the mean, its error, the shares.
 std::string model_line(std::string_view measure, const ModelSummary& model);
 

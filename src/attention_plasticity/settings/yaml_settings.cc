@@ -8,15 +8,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <system_error>
 
 #include "attention_plasticity/base/text.h"
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/base/utf8.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
@@ -26,6 +25,7 @@ namespace {
 
 // Far larger than any configuration, and small enough for what yaml-cpp does with hostile text.
 constexpr std::size_t max_file_size = std::size_t{1} << 20;
+constexpr std::string_view too_large = "is larger than 1 MiB, too large for a configuration";
 // A mapping may hold lists or mappings, and these only single values.
 constexpr int max_mapping_depth = 2;
 
@@ -39,20 +39,22 @@ std::string place_of(std::string_view file, const YAML::Mark& mark) {
 
 std::string read_text(const std::string& file) {
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) refuse(file, "is a folder; a YAML file is expected");
-  errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) refuse(file, fmt::format("cannot be read: {}", std::generic_category().message(errno)));
-  std::string text(max_file_size + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad()) refuse(file, fmt::format("cannot be read: {}", std::generic_category().message(errno)));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  return text;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (std::filesystem::is_directory(status)) refuse(file, "is a folder; a YAML file is expected");
+  if (error) refuse(file, fmt::format("cannot be read: {}", error.message()));
+  if (std::filesystem::is_regular_file(status) && std::filesystem::file_size(file, error) > max_file_size) {
+    refuse(file, too_large);
+  }
+  try {
+    return read_file_bytes(file, max_file_size);
+  } catch (const Error& unread) {
+    refuse(file, unread.what());
+  }
 }
 
 // YAML is printable text. yaml-cpp does not check that, and later readers of the values would fail.
 void check_printable(std::string_view text, std::string_view name) {
-  if (text.size() > max_file_size) refuse(name, "is larger than 1 MiB, too large for a configuration");
+  if (text.size() > max_file_size) refuse(name, too_large);
   if (!is_utf8(text)) refuse(name, "is not UTF-8 text");
   const auto is_control = [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -119,37 +121,63 @@ std::string scalar_text(const YAML::Node& node, const Setting& setting) {
   return node.Scalar();
 }
 
+// What a value may still grow to. An alias repeats its anchor in a few bytes, so that a small file may hold a value of
+// terabytes: a value may not be larger than a file.
+class Allowance {
+ public:
+  explicit Allowance(const Setting& setting) : setting_(setting) {}
+
+  void take(const YAML::Node& node) {
+    const std::size_t size = 1 + (node.IsScalar() ? node.Scalar().size() : 0);
+    if (size > left_) refuse(setting_, "grows to more than 1 MiB by its aliases; write the value out");
+    left_ -= size;
+  }
+
+ private:
+  const Setting& setting_;
+  std::size_t left_ = max_file_size;
+};
+
 // A list as a flag would have it: [0-3, 7] becomes 0-3,7.
 std::string list_text(const YAML::Node& list, const Setting& setting) {
   refuse_own_tag(list, setting);
   std::vector<std::string> items;
+  Allowance allowance(setting);
   for (const YAML::Node& item : list) {
     if (!item.IsScalar()) refuse(setting, "takes a list of integers and ranges such as [0-3, 7]");
+    allowance.take(item);
     items.push_back(scalar_text(item, setting));
   }
   return fmt::format("{}", fmt::join(items, ","));
 }
 
 // A value in a mapping. Words and numbers are read as JSON; quoted ones are text.
-Json json_of(const YAML::Node& node, const Setting& setting, int depth = 0) {
+Json json_of(const YAML::Node& node, const Setting& setting, Allowance& allowance, int depth = 0) {
   refuse_own_tag(node, setting);
+  allowance.take(node);
   if (depth > max_mapping_depth) refuse(setting, "is nested too deeply");  // an alias may even name its own parent
   if (node.IsNull()) return nullptr;
   if (node.IsScalar()) {
-    const Json value = is_quoted(node) ? Json(Json::value_t::discarded) : Json::parse(node.Scalar(), nullptr, false);
+    // Lists and objects of JSON are no words or numbers, and are not parsed: they might be nested without end.
+    const bool is_nested = node.Scalar().find_first_of("[{") != std::string::npos;
+    const Json value =
+        is_quoted(node) || is_nested ? Json(Json::value_t::discarded) : Json::parse(node.Scalar(), nullptr, false);
     return value.is_primitive() && !value.is_discarded() ? value : Json(node.Scalar());
   }
   if (node.IsSequence()) {
     Json list = Json::array();
-    for (const YAML::Node& item : node) list.push_back(json_of(item, setting, depth + 1));
+    for (const YAML::Node& item : node) list.push_back(json_of(item, setting, allowance, depth + 1));
     return list;
   }
+  constexpr std::size_t most_keys = 1000;  // finding one takes a step for each
+  if (node.size() > most_keys) refuse(setting, fmt::format("has more than {} keys", most_keys));
   Json mapping = Json::object();
   for (const auto& entry : node) {
     if (!entry.first.IsScalar()) refuse(setting, "one of its keys is not a single word");
+    allowance.take(entry.first);
     const std::string& name = entry.first.Scalar();
     if (mapping.contains(name)) refuse(setting, fmt::format("repeats the key {}", shown_text(name)));
-    mapping[name] = json_of(entry.second, setting, depth + 1);
+    mapping[name] = json_of(entry.second, setting, allowance, depth + 1);
   }
   return mapping;
 }
@@ -163,7 +191,10 @@ std::string expected_shape(const Field& field) {
 std::optional<std::string> value_text(const YAML::Node& node, const Field& field, const Setting& setting) {
   if (node.IsNull()) return std::nullopt;
   if (field.type == ValueType::indices && node.IsSequence()) return list_text(node, setting);
-  if (field.type == ValueType::mapping && node.IsMap()) return json_of(node, setting).dump();
+  if (field.type == ValueType::mapping && node.IsMap()) {
+    Allowance allowance(setting);
+    return json_of(node, setting, allowance).dump();
+  }
   if (!node.IsScalar()) {
     refuse(setting, fmt::format("is a {}; it {}", node.IsMap() ? "mapping" : "list", expected_shape(field)));
   }

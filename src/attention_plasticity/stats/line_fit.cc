@@ -1,6 +1,7 @@
 #include "attention_plasticity/stats/line_fit.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace attention_plasticity {
 namespace {
@@ -52,12 +53,14 @@ void LineMoments::merge(const LineMoments& moments) {
 LineFit fit_lines(const LineSums& sums, ConstantComponent constant) {
   const std::size_t d = sums.mean.size();
   LineFit fit{sums.mean, std::vector<double>(d, 0.0), std::vector<double>(d, 0.0), std::vector<double>(d, 1.0)};
+  const double deviation = std::sqrt(sums.tt / static_cast<double>(sums.count));
+  if (std::abs(sums.mean_t) > far_from_zero * deviation) fit.origin = sums.mean_t;
   for (std::size_t i = 0; i < d; ++i) {
     const double xx = sums.xx[i];
     double explained = 0;
     if (sums.tt > 0) {
       fit.slope[i] = sums.tx[i] / sums.tt;
-      fit.intercept[i] = sums.mean[i] - fit.slope[i] * sums.mean_t;
+      fit.intercept[i] = sums.mean[i] - fit.slope[i] * (sums.mean_t - fit.origin);
       explained = std::min(sums.tx[i] * fit.slope[i], xx);
       if (xx >= smallest_total) {
         fit.r_squared[i] = explained / xx;

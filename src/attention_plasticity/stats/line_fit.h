@@ -6,13 +6,18 @@
 
 namespace attention_plasticity {
 
-/// The least-squares lines x_i = intercept_i + slope_i t, one for each component i, on a common t.
+/// The least-squares lines x_i = intercept_i + slope_i (t - origin), one for each component i, on a common t.
 struct LineFit {
   std::vector<double> intercept;
   std::vector<double> slope;              ///< 0 if t has no spread
   std::vector<double> r_squared;          ///< 1 - ss_res / max(ss_tot, 1e-12), at most 1; 0 if t has no spread
   std::vector<double> residual_variance;  ///< ss_res / (n - 1); 1 for a single row
+  /// 0, or the mean of t where it is more than far_from_zero deviations of t away from 0: there, slope t would leave
+  /// few digits to the sum (ProgramAttack.PositionsFarFromZeroChangeOnlyTheLogarithm).
+  double origin = 0;
 };
+
+inline constexpr double far_from_zero = 1024;
 
 /// The R² of a component without spread, for which the ratio says nothing: 0 (has_no_fit) or 1 (fits).
 enum class ConstantComponent { has_no_fit, fits };

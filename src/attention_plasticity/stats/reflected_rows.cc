@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "attention_plasticity/stats/row_tiles.h"
@@ -45,6 +46,13 @@ CountedVector<double> ReflectedRows::first_component() const {
   CountedVector<double> first(size());
   for (std::size_t row = 0; row < first.size(); ++row) first[row] = value(row, 0);
   return first;
+}
+
+double ReflectedRows::rounding(std::size_t component) const {
+  // The product of a row with u is a sum of width() rounded terms, whose errors add up like a random walk.
+  const double error =
+      4 * std::numeric_limits<double>::epsilon() * std::sqrt(static_cast<double>(width())) * twice_axis_[component];
+  return error * error;
 }
 
 void ReflectedRows::project(std::size_t row, std::size_t count) {

@@ -56,6 +56,10 @@ class ReflectedRows {
            reflected_[row] * twice_axis_[component];
   }
 
+  /// The squared rounding error of value(row, component), relative to |x|²; 0 where the reflection leaves a component
+  /// as it is.
+  double rounding(std::size_t component) const;
+
   std::span<const double> mean() const { return mean_; }
   const ReflectedColumns& columns() const { return columns_; }
 

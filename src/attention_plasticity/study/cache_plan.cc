@@ -7,7 +7,10 @@
 #include <cmath>
 #include <functional>
 
+#include "attention_plasticity/base/nearest_name.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/stats/rank.h"
 
 namespace attention_plasticity {
 namespace {
@@ -134,6 +137,139 @@ std::int64_t planned_tokens(const CachePlan& plan, const PlannedHead& head, std:
   return tokens;
 }
 
+// One name of `column`: "-outside" is the column outside in descending order.
+struct ScoreColumn {
+  std::string_view name;
+  bool negated = false;
+};
+
+std::vector<ScoreColumn> score_columns(std::string_view text) {
+  std::vector<ScoreColumn> columns;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string_view name = trimmed_text(text.substr(begin, end - begin));
+    begin = end + 1;
+    const bool negated = name.starts_with('-');
+    if (negated) name = trimmed_text(name.substr(1));
+    if (name.empty()) {
+      throw Error(ErrorKind::usage, fmt::format("`column`: {} has an empty name; write one or several columns, "
+                                                "separated by commas",
+                                                quoted_text(text)));
+    }
+    columns.push_back({name, negated});
+  }
+  return columns;
+}
+
+// The values of a label for the heads of the metrics.
+std::vector<double> label_values(const HeadLabels& labels, const HeadLabel& label, std::span<const HeadId> heads) {
+  std::vector<double> values;
+  values.reserve(heads.size());
+  for (const HeadId& head : heads) {
+    const auto index = labels.find(head);
+    values.push_back(index ? label.values[*index] : std::nan(""));
+  }
+  return values;
+}
+
+std::vector<double> column_values(const HeadMetrics& metrics, const HeadLabels* labels, std::string_view name) {
+  const HeadLabel* label = nullptr;
+  if (labels != nullptr) {
+    const auto found = std::ranges::find(labels->labels, name, &HeadLabel::name);
+    if (found != labels->labels.end()) label = &*found;
+  }
+  if (label != nullptr && metrics.has(name)) {
+    throw Error(ErrorKind::usage, fmt::format("`column`: both {} and {} have {}; rename it in one of them",
+                                              metrics.file(), labels->file, name));
+  }
+  if (label != nullptr) return label_values(*labels, *label, metrics.heads());
+  if (name == "ap_exact" && !metrics.has(name)) {
+    throw Error(ErrorKind::input,
+                "has no ap_exact, which is measured only when the model's rotation is known; choose another column "
+                "with `column`",
+                metrics.file());
+  }
+  if (labels != nullptr && !metrics.has(name)) {
+    std::vector<std::string_view> names = metrics.measures();
+    for (const HeadLabel& known : labels->labels) names.emplace_back(known.name);
+    const auto nearest = nearest_name(name, names);
+    throw Error(ErrorKind::usage,
+                fmt::format("neither {} nor {} has a column {}{}", metrics.file(), labels->file, quoted_text(name),
+                            nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
+  }
+  return metrics.values(name);
+}
+
+// The scores of the KV heads by one column; NaN where there is none.
+std::vector<double> kv_scores(const RunDescription& model, std::span<const QueryHeadScore> scores, GroupScore group,
+                              const std::string& file) {
+  const std::vector<double> grid = score_grid(model, scores, file);
+  const auto size = static_cast<std::size_t>(group_size(model, file));
+  std::vector<double> heads(grid.size() / size);
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const bool slides = model.windows.contains(static_cast<int>(i / static_cast<std::size_t>(model.num_k_heads)));
+    heads[i] = slides ? std::nan("") : group_score(std::span(grid).subspan(i * size, size), group);
+  }
+  return heads;
+}
+
+// The mean rank of each KV head in [0, 1]; NaN for a head without a score in one of the columns.
+std::vector<double> mean_ranks(std::span<const std::vector<double>> columns) {
+  std::vector<double> means(columns.front().size(), 0.0);
+  for (const std::vector<double>& column : columns) {
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      if (std::isnan(column[i])) means[i] = std::nan("");
+    }
+  }
+  std::vector<std::size_t> scored;
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    if (!std::isnan(means[i])) scored.push_back(i);
+  }
+  std::vector<double> values(scored.size());
+  for (const std::vector<double>& column : columns) {
+    std::ranges::transform(scored, values.begin(), [&](std::size_t i) { return column[i]; });
+    const std::vector<double> ranks = average_ranks(values);
+    for (std::size_t k = 0; k < scored.size(); ++k) {
+      // One head alone has rank 1 of 1; it counts as the highest.
+      means[scored[k]] += scored.size() > 1 ? (ranks[k] - 1) / static_cast<double>(scored.size() - 1) : 1.0;
+    }
+  }
+  for (double& mean : means) mean /= static_cast<double>(columns.size());
+  return means;
+}
+
+CachePlan plan_of_scores(const RunDescription& model, std::span<const double> scores, const CachePlanOptions& options,
+                         const std::string& file) {
+  CachePlan plan{model.model,
+                 options.column,
+                 options.group,
+                 options.keep,
+                 options.threshold,
+                 options.window,
+                 options.sinks,
+                 model.num_layers,
+                 model.num_q_heads,
+                 model.num_k_heads,
+                 std::vector<PlannedHead>(scores.size())};
+  for (std::size_t i = 0; i < plan.heads.size(); ++i) {
+    PlannedHead& head = plan.heads[i];
+    const auto window = model.windows.find(static_cast<int>(i / static_cast<std::size_t>(model.num_k_heads)));
+    if (window != model.windows.end()) {
+      head.kind = CacheKind::sliding;
+      head.window = window->second;
+      continue;
+    }
+    head.score = scores[i];
+    if (options.threshold && head.score < *options.threshold) head.kind = CacheKind::window;
+  }
+  if (!options.keep_missing) refuse_missing(plan, file);
+  if (options.keep) keep_share(plan, *options.keep);
+  for (PlannedHead& head : plan.heads) {
+    if (head.kind == CacheKind::window) head.window = options.window;
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::size_t CachePlan::count(CacheKind kind) const {
@@ -156,58 +292,29 @@ void check(const CachePlanOptions& options) {
 CachePlan plan_cache(const RunDescription& model, std::span<const QueryHeadScore> scores,
                      const CachePlanOptions& options, const std::string& file) {
   check(options);
-  CachePlan plan{model.model,
-                 options.column,
-                 options.group,
-                 options.keep,
-                 options.threshold,
-                 options.window,
-                 options.sinks,
-                 model.num_layers,
-                 model.num_q_heads,
-                 model.num_k_heads,
-                 {}};
-  const std::vector<double> grid = score_grid(model, scores, file);
-  const auto group = static_cast<std::size_t>(group_size(model, file));
-  const auto kv_heads = static_cast<std::size_t>(model.num_k_heads);
-  plan.heads.resize(grid.size() / group);
-  for (std::size_t i = 0; i < plan.heads.size(); ++i) {
-    PlannedHead& head = plan.heads[i];
-    const auto window = model.windows.find(static_cast<int>(i / kv_heads));
-    if (window != model.windows.end()) {
-      head.kind = CacheKind::sliding;
-      head.window = window->second;
-      continue;
-    }
-    head.score = group_score(std::span(grid).subspan(i * group, group), options.group);
-    if (options.threshold && head.score < *options.threshold) head.kind = CacheKind::window;
-  }
-  if (!options.keep_missing) refuse_missing(plan, file);
-  if (options.keep) keep_share(plan, *options.keep);
-  for (PlannedHead& head : plan.heads) {
-    if (head.kind == CacheKind::window) head.window = options.window;
-  }
-  return plan;
+  return plan_of_scores(model, kv_scores(model, scores, options.group, file), options, file);
 }
 
 CachePlan plan_cache(const HeadMetrics& metrics, const std::optional<RunDescription>& run,
-                     const CachePlanOptions& options) {
+                     const CachePlanOptions& options, const HeadLabels* labels) {
   check(options);
-  if (options.column == "ap_exact" && !metrics.has("ap_exact")) {
-    throw Error(ErrorKind::input,
-                "has no ap_exact, which is measured only when the model's rotation is known; choose another column "
-                "with `column`",
-                metrics.file());
-  }
+  const std::vector<ScoreColumn> names = score_columns(options.column);
   const RunDescription model = run ? *run : model_of(metrics);
   check_groups(metrics, model);
-  const std::vector<double> values = metrics.values(options.column);
-  std::vector<QueryHeadScore> scores;
-  scores.reserve(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    scores.push_back({metrics.heads()[i].layer, metrics.heads()[i].q_head, values[i]});
+  if (labels != nullptr) fit_labels(*labels, metrics.heads(), run, metrics.file());
+  std::vector<std::vector<double>> columns;
+  columns.reserve(names.size());
+  for (const ScoreColumn& column : names) {
+    const std::vector<double> values = column_values(metrics, labels, column.name);
+    std::vector<QueryHeadScore> scores;
+    scores.reserve(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const HeadId& head = metrics.heads()[i];
+      scores.push_back({head.layer, head.q_head, column.negated ? -values[i] : values[i]});
+    }
+    columns.push_back(kv_scores(model, scores, options.group, metrics.file()));
   }
-  return plan_cache(model, scores, options, metrics.file());
+  return plan_of_scores(model, columns.size() == 1 ? columns.front() : mean_ranks(columns), options, metrics.file());
 }
 
 double cache_saved(const CachePlan& plan, std::int64_t tokens) {

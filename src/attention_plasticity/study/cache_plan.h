@@ -11,6 +11,7 @@
 
 #include "attention_plasticity/results/head_metrics.h"
 #include "attention_plasticity/results/run_description.h"
+#include "attention_plasticity/study/head_labels.h"
 
 // A cache plan says which KV heads need their whole cache. When all query heads of a KV head have a low position-exact
 // plasticity, the head attends by position rather than by content. It then needs only the first tokens (the sinks) and
@@ -29,6 +30,8 @@ enum class GroupScore { max, mean };
 
 /// Exactly one of `keep` and `threshold` must be given.
 struct CachePlanOptions {
+  /// What scores the query heads: a column of the metrics or of labels. A minus sign before it turns the order, for
+  /// columns in which a small value speaks for the whole cache. Several, separated by commas: see plan_cache.
   std::string column = "ap_exact";
   GroupScore group = GroupScore::max;
   std::optional<double> keep;       ///< share in [0, 1] of the scored KV heads that stay full
@@ -80,10 +83,12 @@ void check(const CachePlanOptions& options);
 CachePlan plan_cache(const RunDescription& model, std::span<const QueryHeadScore> scores,
                      const CachePlanOptions& options, const std::string& file);
 
-/// The same from a run's metrics. Without `run`, the size of the model is 1 + the largest index in the metrics, and no
-/// layer has a sliding window.
+/// The same from a run's metrics and, where given, labels of its heads. Without `run`, the size of the model is 1 + the
+/// largest index in the metrics, and no layer has a sliding window. With several columns, the score of a KV head is the
+/// mean over the columns of (r - 1) / (n - 1) in [0, 1], where r is its average rank among the n scored KV heads; a KV
+/// head without a value in one of the columns has no score. Throws Error(usage) for a column that neither has, or both.
 CachePlan plan_cache(const HeadMetrics& metrics, const std::optional<RunDescription>& run,
-                     const CachePlanOptions& options);
+                     const CachePlanOptions& options, const HeadLabels* labels = nullptr);
 
 /// The share of the cache that a plan saves at a context of T = `tokens` > 0: 1 - planned / now, in [0, 1). Full heads
 /// hold T tokens and sliding heads hold min(T, their window), both now and as planned. Window heads hold T tokens now

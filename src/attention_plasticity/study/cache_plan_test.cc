@@ -77,6 +77,78 @@ TEST(CachePlan, ScoresAKvHeadByItsQueryHeads) {
   EXPECT_EQ(mean.head(1, 0).score, 0.45);
 }
 
+// KV heads by max: near 1, 2 and 3, 4; far 8, 2 and 4, 6; the label reach 30, 10 and 20, 20.
+HeadMetrics two_measures() {
+  return HeadMetrics(parse_csv("layer,q_head,k_head,near,far\n0,0,0,1,8\n0,1,1,2,2\n1,0,0,3,4\n1,1,1,4,6\n", "m.csv"));
+}
+
+HeadLabels reach() { return parse_head_labels("layer,q_head,reach\n0,0,30\n0,1,10\n1,0,20\n1,1,20\n", "l.csv"); }
+
+CachePlanOptions scored_by(const std::string& column) {
+  CachePlanOptions options = keeping(0.5);
+  options.column = column;
+  return options;
+}
+
+std::vector<double> scores_by(const std::string& column, const HeadLabels* labels = nullptr) {
+  std::vector<double> scores;
+  for (const PlannedHead& head : plan_cache(two_measures(), {}, scored_by(column), labels).heads) {
+    scores.push_back(head.score);
+  }
+  return scores;
+}
+
+TEST(CachePlan, ScoresByOneColumnOfMetricsOrLabels) {
+  const HeadLabels labels = reach();
+  EXPECT_EQ(scores_by("far"), (std::vector<double>{8, 2, 4, 6}));
+  EXPECT_EQ(scores_by("reach", &labels), (std::vector<double>{30, 10, 20, 20}));
+  EXPECT_EQ(scores_by("-near"), (std::vector<double>{-1, -2, -3, -4}));
+  EXPECT_EQ(kinds(plan_cache(two_measures(), {}, scored_by("-near"))), "ffww");
+}
+
+TEST(CachePlan, ScoresBySeveralColumnsWithTheirMeanRank) {
+  const HeadLabels labels = reach();
+  // Ranks by near 1 2 3 4 and by far 4 1 2 3, from 0 to 1: 0 1/3 2/3 1 and 1 0 1/3 2/3.
+  const std::vector<double> both = scores_by("near,far");
+  EXPECT_DOUBLE_EQ(both[0], 0.5);
+  EXPECT_DOUBLE_EQ(both[1], 1.0 / 6);
+  EXPECT_DOUBLE_EQ(both[2], 0.5);
+  EXPECT_DOUBLE_EQ(both[3], 5.0 / 6);
+  // Equal values share their rank: 3, 0, 1.5, 1.5 thirds.
+  const std::vector<double> labelled = scores_by(" near , reach ", &labels);
+  EXPECT_DOUBLE_EQ(labelled[0], 0.5);
+  EXPECT_DOUBLE_EQ(labelled[2], (2.0 / 3 + 0.5) / 2);
+  EXPECT_EQ(scores_by("near,-near"), std::vector<double>(4, 0.5));
+  EXPECT_EQ(plan_cache(two_measures(), {}, scored_by("near,far")).column, "near,far");
+}
+
+TEST(CachePlan, RanksOnlyHeadsThatHaveEveryColumn) {
+  const HeadMetrics metrics(
+      parse_csv("layer,q_head,k_head,near,far\n0,0,0,1,8\n0,1,1,2,\n1,0,0,3,4\n1,1,1,4,6\n", "m.csv"));
+  CachePlanOptions options = scored_by("near,far");
+  EXPECT_EQ(refusal([&] { plan_cache(metrics, {}, options); }),
+            "input: m.csv: 1 of 4 KV heads have query heads without near,far: layer 0 kv_head 1; analyse all heads, or "
+            "pass `missing: full` to leave these full");
+  options.keep_missing = true;
+  const CachePlan plan = plan_cache(metrics, {}, options);
+  EXPECT_TRUE(std::isnan(plan.head(0, 1).score));
+  EXPECT_DOUBLE_EQ(plan.head(0, 0).score, 0.5);   // ranks 1 and 3 of 3
+  EXPECT_DOUBLE_EQ(plan.head(1, 0).score, 0.25);  // ranks 2 and 1
+  EXPECT_DOUBLE_EQ(plan.head(1, 1).score, 0.75);  // ranks 3 and 2
+}
+
+TEST(CachePlan, RefusesColumnsThatNobodyHasOrBothHave) {
+  const HeadLabels labels = reach();
+  const HeadLabels twin = parse_head_labels("layer,q_head,near\n0,0,3\n", "l.csv");
+  EXPECT_EQ(refusal([&] { scores_by("raech", &labels); }),
+            "usage: neither m.csv nor l.csv has a column 'raech'; did you mean reach?");
+  EXPECT_EQ(refusal([&] { scores_by("raech"); }), "usage: m.csv has no column 'raech'");
+  EXPECT_EQ(refusal([&] { scores_by("near", &twin); }),
+            "usage: `column`: both m.csv and l.csv have near; rename it in one of them");
+  EXPECT_EQ(refusal([&] { scores_by("near,,far"); }),
+            "usage: `column`: 'near,,far' has an empty name; write one or several columns, separated by commas");
+}
+
 TEST(CachePlan, LeavesSlidingLayersAsTheyAre) {
   RunDescription run = model();
   run.windows[1] = 512;

@@ -3,13 +3,14 @@
 program := build/release/attention-plasticity
 jobs := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: run build test test-python wheel check reference site format fuzz fresh sample-results bench bench-check clean help
+.PHONY: run build test test-python test-python-asan wheel check reference site format fuzz fresh sample-results bench bench-check clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run             build, analyse the embedded SmolLM2 dump, draw its figures, write its report"
 	@echo "make test            build and pass every test"
 	@echo "make test-python     build the Python package, install it and pass its tests"
+	@echo "make test-python-asan  the same with AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make wheel           make the wheel and the source archive of the Python package, in dist/"
 	@echo "make build           build the program, $(program), and the library"
 	@echo "make check           tests under sanitizers, clang-tidy, formatting"
@@ -46,6 +47,10 @@ test:
 test-python:
 	@tools/setup.sh python
 	@tools/test_python.sh
+
+test-python-asan:
+	@tools/setup.sh python
+	@tools/test_python.sh --asan
 
 wheel:
 	@tools/setup.sh python

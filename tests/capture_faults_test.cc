@@ -112,7 +112,7 @@ TEST_F(CaptureFaults, KillWhileADumpIsReplacedLeavesTheOldOrTheNewOne) {
   // From the end of the last document on: the dump is written, put in place, and the old one removed.
   for (const int at : places_) {
     if (at < 110) continue;
-    const Outcome killed = capture("dump", other, at);
+    capture("dump", other, at);
     const Files left = files_in(work() / "dump");
     ASSERT_TRUE(left == whole_ || left == changed) << place(at);
     if (left == whole_) continue;

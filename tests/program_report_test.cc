@@ -90,7 +90,7 @@ TEST_F(ProgramReport, WrongUseIsTwo) {
             "the page of several runs belongs to no folder of results; name its file with --output");
   EXPECT_EQ(complaint({sample, sample, "--output", "x.html", "--x", "step=1,2,3"}, 2), "--x has 3 values for 2 runs");
   EXPECT_EQ(complaint({sample, sample, "--output", "x.html", "--x", "step=2,2"}, 2),
-            "two runs have the same step, 2: " + sample + " and " + sample);
+            "two runs have the same step, 2: '" + sample + "' and '" + sample + "'");
   EXPECT_NE(complaint({sample, "--outptu", "x.html"}, 2).find("did you mean --output?"), std::string::npos);
   EXPECT_EQ(run({"report", "--help"}).code, 0);
 }

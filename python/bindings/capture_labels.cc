@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,7 +57,8 @@ nb::dict table(const AttentionLabels& labels) {
   columns["layer"] = owned_array(std::move(layers));
   columns["q_head"] = owned_array(std::move(heads));
   for (std::size_t column = 0; column < label_columns.size(); ++column) {
-    columns[label_columns.at(column).name.data()] = owned_array(labels.values(column));
+    const std::string_view name = label_columns.at(column).name;
+    columns[nb::str(name.data(), name.size())] = owned_array(labels.values(column));
   }
   return columns;
 }

@@ -133,7 +133,8 @@ function tableOf(comparison: Comparison, schema: Schema, table: TableName): Cell
   if (common.length === 0) return null;
   const keys: Cells["keys"] = {};
   for (const [name, values] of Object.entries(first.keys)) {
-    keys[name] = Int32Array.from(common, ([cell]) => values[cell]);
+    const own = common.map(([cell]) => values[cell]);
+    keys[name] = values instanceof Float64Array ? Float64Array.from(own) : Int32Array.from(own);
   }
   const columns: Cells["columns"] = {};
   for (const [name, values] of Object.entries(first.columns)) {

@@ -9,9 +9,12 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
+#include <cstddef>
 #include <mutex>
+#include <new>
 
 #include "attention_plasticity/memory.h"
 
@@ -87,7 +90,9 @@ class KeptBlocks {
 
 KeptBlocks& kept() {
   // Never destroyed, because a static vector may give its block back after all other static objects are gone.
-  static KeptBlocks& blocks = *new KeptBlocks;
+  // Not on the heap, since functions that must not fail may be the first to ask for it.
+  alignas(KeptBlocks) static std::array<std::byte, sizeof(KeptBlocks)> place;
+  static KeptBlocks& blocks = *new (place.data()) KeptBlocks;
   return blocks;
 }
 

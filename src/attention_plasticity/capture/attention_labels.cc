@@ -131,7 +131,7 @@ void add_heads(const TensorView& queries, const TensorView& keys, const Attentio
 
 }  // namespace
 
-AttentionLabels::AttentionLabels(std::vector<std::pair<int, int>> layers) {
+AttentionLabels::AttentionLabels(const std::vector<std::pair<int, int>>& layers) {
   layers_.reserve(layers.size());
   for (const auto& [q_heads, k_heads] : layers) {
     if (q_heads < 0 || (q_heads > 0 && (k_heads < 1 || q_heads % k_heads != 0))) {
@@ -233,6 +233,7 @@ std::vector<double> AttentionLabels::values(std::size_t column) const {
 std::string AttentionLabels::csv() const {
   std::vector<std::string_view> names{"layer", "q_head"};
   std::vector<std::vector<double>> columns;
+  columns.reserve(label_columns.size());
   for (std::size_t column = 0; column < label_columns.size(); ++column) {
     names.push_back(label_columns.at(column).name);
     columns.push_back(values(column));

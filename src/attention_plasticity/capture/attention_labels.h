@@ -56,7 +56,7 @@ class AttentionLabels {
 
   /// Query heads and key heads of each layer; 0 query heads: a layer without attention. Throws Error(usage) when query
   /// heads are no multiple of key heads.
-  explicit AttentionLabels(std::vector<std::pair<int, int>> layers);
+  explicit AttentionLabels(const std::vector<std::pair<int, int>>& layers);
 
   /// The ids of the repeated sequences: `ordinary_ids` are those of the tokens that are not special, ascending, and
   /// NumPy's `default_rng(0).integers(len(ids), size=(4, 192))` picks among them. `bos` goes before each, if there is

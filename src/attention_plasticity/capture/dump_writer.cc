@@ -23,6 +23,14 @@ void check_name(const std::string& name) {
   throw Error(ErrorKind::usage, fmt::format("a dump cannot have an additional file {}", quoted_text(name)));
 }
 
+void require_documents(const CaptureSettings& settings, const Spool& spool) {
+  if (spool.finished().empty()) throw Error(ErrorKind::input, "no document was captured");
+  std::vector<std::size_t> lengths;
+  lengths.reserve(spool.finished().size());
+  for (const auto& [document, length] : spool.finished()) lengths.push_back(length);
+  require_two_buckets(settings, lengths);
+}
+
 }  // namespace
 
 DumpWriter::DumpWriter(const fs::path& folder, const CaptureSettings& settings, CapturedModel model,
@@ -64,14 +72,6 @@ void DumpWriter::end_document(std::uint64_t document) {
   spool().end(document, length);
 }
 
-void DumpWriter::require_rows() const {
-  if (spool_->finished().empty()) throw Error(ErrorKind::input, "no document was captured");
-  std::vector<std::size_t> lengths;
-  lengths.reserve(spool_->finished().size());
-  for (const auto& [document, length] : spool_->finished()) lengths.push_back(length);
-  require_two_buckets(progress_.settings(), lengths);
-}
-
 fs::path DumpWriter::finish(const std::map<std::string, std::string>& files) {
   for (const auto& [name, text] : files) check_name(name);
   if (folder_.is_complete()) {
@@ -81,10 +81,10 @@ fs::path DumpWriter::finish(const std::map<std::string, std::string>& files) {
     }
     return folder_.dump();
   }
-  spool();
-  require_rows();
+  const Spool& vectors = spool();
+  require_documents(progress_.settings(), vectors);
   const fs::path target = folder_.empty_new_dump();
-  const CaptureCounts counts = write_spooled_heads(target, *spool_, progress_);
+  const CaptureCounts counts = write_spooled_heads(target, vectors, progress_);
   const auto write = [&](const std::string& name, const std::string& text) {
     write_file_atomically(target / name, text, Durability::unsynced);  // all are flushed together
   };

@@ -56,7 +56,6 @@ class DumpWriter {
 
  private:
   Spool& spool();
-  void require_rows() const;
 
   std::string manifest_;
   CaptureProgress progress_;

@@ -63,8 +63,20 @@ TEST(BucketMap, NeedsKeyBucketsAndCausalValues) {
             "input: b.csv: has no column k_bucket; it should be the head_bucket_plasticity.csv of a run");
   EXPECT_EQ(refused("layer,q_head,q_bucket,k_bucket,plasticity\n0,0,1,1,0.5\n"),
             "input: b.csv: has no value of plasticity to draw");
-  EXPECT_EQ(refused("layer,q_head,q_bucket,k_bucket,plasticity\n0,0,1,0,0.5\n0,0,9999,9998,0.5\n"),
-            "input: b.csv: 9999 by 9999 cells are too many to draw");
+}
+
+TEST(BucketMap, PutsBucketsThatLieFarApartSideBySide) {
+  const CellMap map = bucket_map(parse_csv("layer,q_head,q_bucket,k_bucket,plasticity\n0,0,10690,0,0.25\n"
+                                           "0,0,9223372036854775807,10690,0.5\n"),
+                                 Aggregate::mean);
+  constexpr std::int64_t last = 9223372036854775807;
+  EXPECT_EQ(map.rows, (std::vector<std::int64_t>{10'690, last}));
+  EXPECT_EQ(map.columns, (std::vector<std::int64_t>{0, 10'690}));
+  EXPECT_EQ(map.cells.row(0)[0], 0.25);
+  EXPECT_EQ(map.cells.row(1)[1], 0.5);
+  EXPECT_TRUE(std::isnan(map.cells.row(0)[1]));
+  EXPECT_EQ(bin_edges(map.rows), (std::vector<std::int64_t>{10'690, last, last}));
+  EXPECT_EQ(bin_edges(map.columns).back(), 10'691);
 }
 
 TEST(DistanceMap, HasFarBinsAsRows) {

@@ -28,11 +28,6 @@ struct RunPair {
   FigureOptions options_b;  // those of the first run, with the second run's table
 };
 
-std::string folder_name(const std::filesystem::path& results) {
-  const std::filesystem::path folder = std::filesystem::absolute(results_folder(results)).lexically_normal();
-  return (folder.has_filename() ? folder : folder.parent_path()).filename().string();
-}
-
 std::vector<HeadPlace> heads_of_rows(const CsvTable& table) {
   const std::size_t layer = table.find("layer").value_or(0);
   const std::size_t q_head = table.find("q_head").value_or(0);
@@ -71,7 +66,7 @@ void refuse_other_shape(const DrawnTable& a, const DrawnTable& b) {
 RunPair read_pair(const FigureOptions& options) {
   FigureOptions of_b = options;
   of_b.table = options.against.value_or("");
-  RunPair pair{drawn_table(options), drawn_table(of_b), folder_name(options.table), folder_name(of_b.table), of_b};
+  RunPair pair{drawn_table(options), drawn_table(of_b), results_name(options.table), results_name(of_b.table), of_b};
   if (pair.name_a == pair.name_b) {
     pair.name_a = options.table.string();
     pair.name_b = of_b.table.string();

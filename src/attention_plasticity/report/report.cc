@@ -212,15 +212,11 @@ Json run_data(const std::filesystem::path& results, const ReportOptions& options
 
 // A short name for each run: its last folder, or the whole path where others have the same.
 std::vector<std::string> run_names(const std::vector<std::filesystem::path>& results) {
-  const auto last = [](const std::filesystem::path& path) {
-    const std::filesystem::path folder = std::filesystem::absolute(results_folder(path)).lexically_normal();
-    return (folder.has_filename() ? folder : folder.parent_path()).filename().string();
-  };
   std::map<std::string, int> counts;
-  for (const std::filesystem::path& path : results) ++counts[last(path)];
+  for (const std::filesystem::path& path : results) ++counts[results_name(path)];
   std::vector<std::string> names(results.size());
   std::ranges::transform(results, names.begin(), [&](const std::filesystem::path& path) {
-    std::string name = last(path);
+    std::string name = results_name(path);
     return name.empty() || counts[name] > 1 ? path.string() : name;
   });
   return names;

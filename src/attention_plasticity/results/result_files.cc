@@ -77,6 +77,14 @@ fs::path results_folder(const fs::path& results) {
   return fs::is_directory(results, unknown) ? results : results.parent_path();
 }
 
+std::string results_name(const fs::path& results) {
+  std::error_code unknown;
+  const fs::path folder = results_folder(results);
+  // A path such as "." has a name only together with the folder that it is in.
+  const fs::path whole = fs::absolute(folder.empty() ? fs::path(".") : folder, unknown).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
 std::vector<TableId> all_tables() {
   std::vector<TableId> tables;
   tables.reserve(table_count);

@@ -17,6 +17,9 @@ namespace attention_plasticity {
 /// The folder of a run's results, which are given as that folder or as one of its files.
 std::filesystem::path results_folder(const std::filesystem::path& results);
 
+/// The name of the folder of results, for people: "mine" of "out/mine/head_metrics.csv". Empty for the root.
+std::string results_name(const std::filesystem::path& results);
+
 /// The ids of all tables.
 std::vector<TableId> all_tables();
 

@@ -3,13 +3,14 @@
 program := build/release/attention-plasticity
 jobs := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: run build test test-python test-capture example-model wheel check reference site format fuzz fresh sample-results bench bench-check clean help
+.PHONY: run build test test-python test-python-asan test-capture example-model wheel check reference site format fuzz fresh sample-results bench bench-check clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run             build, analyse the embedded SmolLM2 dump, draw its figures, write its report"
 	@echo "make test            build and pass every test"
 	@echo "make test-python     build the Python package, install it and pass its tests"
+	@echo "make test-python-asan  the same with AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make test-capture    build the Python package, install it with torch and transformers, pass the tests of capture"
 	@echo "make example-model   capture, label, analyse and report a real model of 135M parameters, and price a cache plan"
 	@echo "make wheel           make the wheel and the source archive of the Python package, in dist/"
@@ -48,6 +49,10 @@ test:
 test-python:
 	@tools/setup.sh python
 	@tools/test_python.sh
+
+test-python-asan:
+	@tools/setup.sh python
+	@tools/test_python.sh --asan
 
 test-capture:
 	@tools/setup.sh python

@@ -23,6 +23,9 @@ SIZES = {"minidoc-qwen3": (6, 2), "smollm2-135m": (9, 3)}
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+# A sanitizer keeps freed memory for a while, and is no part of what other programs expect.
+not_sanitized = pytest.mark.skipif("AP_SANITIZED" in os.environ, reason="a sanitizer has its own memory")
+
 
 def dump(name: str) -> Path:
     return SOURCE / "examples" / name

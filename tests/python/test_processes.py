@@ -16,7 +16,7 @@ import pytest
 import attention_plasticity as ap
 from attention_plasticity import _progress
 
-from conftest import dump
+from conftest import dump, not_sanitized
 
 ROOT = dump("minidoc-qwen3")
 
@@ -115,6 +115,7 @@ def run_alone(code: str) -> list[float]:
     return [float(number) for number in done.stdout.split()]
 
 
+@not_sanitized
 def test_float32_vectors_are_not_copied():
     array_mb, grown_mb = run_alone("""
 import resource, numpy as np, attention_plasticity as ap
@@ -137,6 +138,7 @@ print(queries.vectors.nbytes / 2**20, peak() - before)
     assert grown_mb < array_mb / 2, (array_mb, grown_mb)
 
 
+@not_sanitized
 def test_100000_calls_leak_nothing():
     first, last = run_alone("""
 import os, numpy as np, attention_plasticity as ap

@@ -6,6 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from conftest import not_sanitized
+
+pytestmark = not_sanitized
 HERE = Path(__file__).parent
 
 

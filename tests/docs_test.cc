@@ -36,7 +36,7 @@ struct KnownText {
   std::string_view first_line;
 };
 constexpr KnownText known_texts[]{
-    {"docs/architecture.md", "Hub ──> hub ──> dump on disk"},  // a diagram
+    {"docs/architecture.md", "model ──> capture ──> dump on disk"},  // a diagram
     {"docs/hub.md", "datasets--ORG--NAME/blobs/ETAG"},         // the files of the cache
     {"docs/performance.md", "attention-plasticity 0.1.0 ("},   // printed by `make bench` on one machine
     {"docs/synthetic.md", "q = R(t) (m + b t + s_e + x)"},     // a formula

@@ -67,6 +67,6 @@ class Progress:
         if bar is None:
             from tqdm.auto import tqdm
 
-            bar = self._bars[name] = tqdm(total=total, desc=name, **look)
+            bar = self._bars[name] = tqdm(total=total, desc=name, disable=False, **look)
         bar.total = total
         bar.update(now - bar.n)

@@ -102,6 +102,8 @@ def main(words: list[str]) -> int:
         log.setLevel(logging.INFO)
         log.addHandler(_Notes())
     options["progress"] = False if quiet else None
+    # For bars that transformers' own switch does not reach; tqdm reads it when it is imported. Ours say that they are wanted.
+    os.environ["TQDM_DISABLE"] = "1"
     try:
         from .needed import check_installed
 

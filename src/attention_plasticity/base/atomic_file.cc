@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention_plasticity/base/folder_names.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
@@ -102,11 +103,12 @@ Descriptor create_in_place_of(const fs::path& replaced, const fs::path& file, co
 
 void remove_stale_temporary_files(const fs::path& folder) {
   std::error_code unreadable;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder.empty() ? "." : folder, unreadable)) {
-    if (!is_temporary_name(entry.path().filename().string())) continue;
-    const int fd = ::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  for (const std::string& name : folder_names(folder.empty() ? "." : folder, unreadable)) {
+    if (!is_temporary_name(name)) continue;
+    const fs::path file = folder / name;
+    const int fd = ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) continue;
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(file.c_str());
     ::close(fd);
   }
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/folder_names.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/capture/capture_manifest.h"
@@ -33,7 +34,7 @@ void rename_folder(const fs::path& from, const fs::path& to) {
 
 void remove_folder(const fs::path& folder) {
   std::error_code error;
-  fs::remove_all(folder, error);
+  remove_tree(folder, error);
   if (error) refuse(folder, fmt::format("cannot remove this folder: {}", error.message()));
 }
 
@@ -61,10 +62,7 @@ bool is_head_folder(std::string_view name) {
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
-       entry.increment(error)) {
-    entries.push_back(entry->path());
-  }
+  for (const std::string& name : folder_names(folder, error)) entries.push_back(folder / name);
   if (error) refuse(folder, fmt::format("the folder cannot be read: {}", error.message()));
   return entries;
 }

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "attention_plasticity/base/folder_names.h"
 #include "attention_plasticity/dump/near_heads.h"
 #include "attention_plasticity/error.h"
 
@@ -21,23 +22,29 @@ bool has_data_file(const fs::path& folder) {
   return fs::symlink_status(folder / "data.parquet", error).type() != fs::file_type::not_found;
 }
 
-// Calls `visit` with each entry of a folder.
-template <class Visit>
-void visit_entries(const fs::path& folder, Visit visit) {
+// True also for what cannot be looked at, so that reading it tells why.
+bool may_be_folder(const fs::path& path) {
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) visit(*entry);
+  const fs::file_type type = fs::status(path, error).type();
+  return type == fs::file_type::directory || type == fs::file_type::none;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::string> names = folder_names(folder, error);
   if (error) {
     throw Error(ErrorKind::input, fmt::format("cannot be listed: {}; check its permissions", error.message()),
                 folder.string());
   }
+  return names;
 }
 
 std::vector<fs::path> sub_folders(const fs::path& folder) {
   std::vector<fs::path> found;
-  visit_entries(folder, [&](const fs::directory_entry& entry) {
+  for (const std::string& name : names_in(folder)) {
     std::error_code ignored;
-    if (entry.is_directory(ignored)) found.push_back(entry.path());
-  });
+    if (fs::is_directory(folder / name, ignored)) found.push_back(folder / name);
+  }
   return found;
 }
 
@@ -69,14 +76,16 @@ void add_near_head(NearHeads& near, const fs::path& folder) {
 DumpLayout heads_in(const fs::path& folder, NearHeads& near) {
   DumpLayout layout;
   layout.folder = folder;
-  visit_entries(folder, [&](const fs::directory_entry& entry) {
-    const std::string name = entry.path().filename().string();
-    std::error_code ignored;
-    if (!entry.is_directory(ignored)) return near.add(name);
+  for (const std::string& name : names_in(folder)) {
     const auto named = parse_head_name(name);
-    if (named && has_data_file(entry.path())) return add_head(layout, *named, name);
-    add_near_head(near, entry.path());
-  });
+    if (!may_be_folder(folder / name)) {
+      near.add(name);
+    } else if (named && has_data_file(folder / name)) {
+      add_head(layout, *named, name);
+    } else {
+      add_near_head(near, folder / name);
+    }
+  }
   return layout;
 }
 
@@ -87,12 +96,10 @@ std::set<std::string> sub_folders_with_heads(const fs::path& root) {
   for (const fs::path& path : sub_folders(root)) {
     std::error_code error;
     // A sub-folder that cannot be listed is skipped: the search is only for advice in a message.
-    for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-      if (parse_head_name(entry->path().filename().string()) && has_data_file(entry->path())) {
-        with_heads.insert(path.filename().string());
-        break;
-      }
-    }
+    const std::vector<std::string> names = folder_names(path, error);
+    const bool has_head = std::ranges::any_of(
+        names, [&](const std::string& name) { return parse_head_name(name) && has_data_file(path / name); });
+    if (has_head) with_heads.insert(path.filename().string());
   }
   return with_heads;
 }

@@ -1,16 +1,15 @@
 #include "attention_plasticity/results/folder_commit.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <memory>
 #include <system_error>
 #include <utility>
 
 #include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/folder_names.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
@@ -59,27 +58,19 @@ void remove_hidden_folder(const fs::path& folder) {
   // Without `current` it is known that no name is a link any more, whatever else is still there.
   unlink_if_there(hidden / current_files);
   std::error_code error;
-  do fs::remove_all(hidden, error);
+  do remove_tree(hidden, error);
   while (error == std::errc::interrupted);
   if (error) fail_output(hidden, "remove this folder", error.value());
 }
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
-
-// Not std::filesystem::directory_iterator: that of libstdc++ 12 ends the program when it gets no memory.
 std::vector<std::string> names_that_are_links(const fs::path& folder) {
-  std::unique_ptr<DIR, CloseFolder> entries;
-  do entries.reset(::opendir(folder.c_str()));
-  while (!entries && errno == EINTR);
-  if (!entries) fail_output(folder, "read this folder", errno);
-  std::vector<std::string> names;
-  while (const dirent* const entry = ::readdir(entries.get())) {
-    const std::string name = static_cast<const char*>(entry->d_name);
+  std::error_code error;
+  std::vector<std::string> names = folder_names(folder, error);
+  if (error) fail_output(folder, "read this folder", error.value());
+  std::erase_if(names, [&](const std::string& name) {
     std::error_code not_a_link;
-    if (fs::read_symlink(folder / name, not_a_link) == link_text(name) && !not_a_link) names.push_back(name);
-  }
+    return fs::read_symlink(folder / name, not_a_link) != link_text(name) || not_a_link;
+  });
   return names;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/folder_names.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
@@ -26,10 +27,9 @@ constexpr std::string_view head_ending = ".head";
 std::vector<fs::path> head_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == head_ending) files.push_back(entry->path());
+  for (const std::string& name : folder_names(folder, error)) {
+    if (name.ends_with(head_ending)) files.push_back(folder / name);
   }
-  std::ranges::sort(files);
   return files;
 }
 
@@ -63,8 +63,12 @@ fs::path kept_heads_folder(const RunConfig& config) {
 }
 
 void remove_kept_heads(const fs::path& folder) noexcept {
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
+  try {
+    std::error_code ignored;
+    remove_tree(folder, ignored);
+  } catch (const std::bad_alloc&) {
+    return;  // the next run removes them
+  }
 }
 
 KeptHeads::KeptHeads(KeepOptions options, const PreparedRun& prepared, const RunConfig& config,

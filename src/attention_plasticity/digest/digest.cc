@@ -1,6 +1,7 @@
 #include "attention_plasticity/digest/digest.h"
 
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <array>
@@ -11,16 +12,20 @@ namespace attention_plasticity {
 struct Digest::Context {
   EVP_MD_CTX* evp = nullptr;
   const EVP_MD* algorithm = nullptr;
+
+  ~Context() { EVP_MD_CTX_free(evp); }
 };
 
 Digest::Digest(DigestKind kind) : context_(std::make_unique<Context>()) {
+  // Where OpenSSL got no memory for its own state, it would crash later on.
+  if (OSSL_LIB_CTX_get0_global_default() == nullptr) throw std::bad_alloc();
   context_->evp = EVP_MD_CTX_new();
   if (context_->evp == nullptr) throw std::bad_alloc();
   context_->algorithm = kind == DigestKind::sha256 ? EVP_sha256() : EVP_sha1();
   reset();
 }
 
-Digest::~Digest() { EVP_MD_CTX_free(context_->evp); }
+Digest::~Digest() = default;
 
 void Digest::reset() {
   if (EVP_DigestInit_ex(context_->evp, context_->algorithm, nullptr) != 1) throw std::bad_alloc();

@@ -37,10 +37,10 @@ struct KnownText {
 };
 constexpr KnownText known_texts[]{
     {"docs/architecture.md", "model ──> capture ──> dump on disk"},  // a diagram
-    {"docs/hub.md", "datasets--ORG--NAME/blobs/ETAG"},         // the files of the cache
-    {"docs/performance.md", "attention-plasticity 0.1.0 ("},   // printed by `make bench` on one machine
-    {"docs/synthetic.md", "q = R(t) (m + b t + s_e + x)"},     // a formula
-    {"docs/synthetic.md", "schema     1"},                     // the keys of truth.json
+    {"docs/hub.md", "datasets--ORG--NAME/blobs/ETAG"},               // the files of the cache
+    {"docs/performance.md", "attention-plasticity 0.1.0 ("},         // printed by `make bench` on one machine
+    {"docs/synthetic.md", "q = R(t) (m + b t + s_e + x)"},           // a formula
+    {"docs/synthetic.md", "schema     1"},                           // the keys of truth.json
 };
 
 // Languages of fenced blocks that other tests hold, and which.
@@ -213,15 +213,11 @@ class DocsFolder : public testing::Test {
     surroundings.folder = here_.path();
     surroundings.program = "/bin/bash";
     const std::string path = std::getenv("PATH") == nullptr ? "/usr/bin:/bin" : std::getenv("PATH");
-    surroundings.environment = {fmt::format("PATH={}:{}", (here_ / "bin").string(), path),
-                                fmt::format("HF_ENDPOINT={}", hub_.endpoint()),
-                                fmt::format("HF_HOME={}", (here_ / "home").string()),
-                                "HF_HUB_CACHE=",
-                                "HF_TOKEN=",
-                                "HF_HUB_OFFLINE=",
-                                // capture, study and evaluate read their flags; Python's part is held by tests/capture.
-                                "ATTENTION_PLASTICITY_PYTHON=/bin/true",
-                                "no_proxy=127.0.0.1,127.0.0.2"};
+    surroundings.environment = {
+        fmt::format("PATH={}:{}", (here_ / "bin").string(), path), fmt::format("HF_ENDPOINT={}", hub_.endpoint()),
+        fmt::format("HF_HOME={}", (here_ / "home").string()), "HF_HUB_CACHE=", "HF_TOKEN=", "HF_HUB_OFFLINE=",
+        // capture, study and evaluate read their flags; Python's part is held by tests/capture.
+        "ATTENTION_PLASTICITY_PYTHON=/bin/true", "no_proxy=127.0.0.1,127.0.0.2"};
     return run_program({"-c", command}, surroundings);
   }
 

@@ -89,9 +89,8 @@ std::size_t widest(const std::string& text) {
 }
 
 TEST_F(ProgramHelp, FitsTheTerminal) {
-  for (const char* subcommand :
-       {"analyze", "capture", "completion", "download", "evaluate", "inspect", "man", "plan", "plot", "report", "study",
-        "synth", "validate"}) {
+  for (const char* subcommand : {"analyze", "capture", "completion", "download", "evaluate", "inspect", "man", "plan",
+                                 "plot", "report", "study", "synth", "validate"}) {
     const Outcome piped = run({subcommand, "--help"});
     EXPECT_EQ(piped.code, 0);
     EXPECT_LE(widest(piped.out), 80U) << piped.out;

@@ -57,8 +57,7 @@ TEST_F(ProgramModel, WrongFlagsEndBeforePythonStarts) {
     return first_line(outcome.err).substr(std::string("attention-plasticity: ").size());
   };
   EXPECT_EQ(complaint({"capture"}), "capture needs --model: the name of a model on the Hub, a folder, or a GGUF file");
-  EXPECT_EQ(complaint({"study", "--model", "m"}),
-            "study needs --texts: a file or folder of texts, or the word sample");
+  EXPECT_EQ(complaint({"study", "--model", "m"}), "study needs --texts: a file or folder of texts, or the word sample");
   EXPECT_EQ(complaint({"capture", "--model", "m", "--texts", "t"}), "capture needs --output: the folder to write to");
   EXPECT_EQ(complaint({"evaluate", "--model", "m", "--texts", "t"}),
             "evaluate needs --plan, a plan to price, or --results, a run whose columns rank heads");

@@ -6,8 +6,9 @@
 namespace attention_plasticity {
 
 /// The value of the bits of an IEEE binary16 number, exactly. Subnormal numbers are integers times 2^-24.
-inline float float_of_half(std::uint16_t bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16U;
+inline float float_of_half(std::uint16_t half) {
+  const std::uint32_t bits = half;
+  const std::uint32_t sign = (bits & 0x8000U) << 16U;
   const std::uint32_t exponent = (bits >> 10U) & 0x1FU;
   const std::uint32_t fraction = bits & 0x3FFU;
   if (exponent == 0) {

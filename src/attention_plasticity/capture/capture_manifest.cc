@@ -62,11 +62,10 @@ std::string capture_json(const std::string& manifest, const CaptureCounts& count
 std::optional<std::string> manifest_in(std::string_view capture_json) {
   try {
     const Json json = parse_json_object<Json>(capture_json, {.subject = "capture.json"});
-    if (json.contains("manifest")) return json_text(json["manifest"]);
+    return json.contains("manifest") ? std::optional(json_text(json["manifest"])) : std::nullopt;
   } catch (const Error&) {
-    // Another program's file of this name.
+    return std::nullopt;  // another program's file of this name
   }
-  return std::nullopt;
 }
 
 std::string manifest_differences(const std::string& there, const std::string& here) {

@@ -33,7 +33,7 @@ std::uint64_t combined_seed(std::initializer_list<std::uint64_t> parts) {
 
 std::uint64_t document_seed(const CaptureSettings& settings, std::uint64_t document, int layer, Side side) {
   const auto number = static_cast<std::uint64_t>(layer);
-  const std::uint64_t letter = side == Side::query ? 'q' : 'k';
+  const std::uint64_t letter = side == Side::query ? 0x71U : 0x6BU;  // q and k in ASCII
   if (settings.seed == 0) return combined_seed({document, number, letter});
   return combined_seed({document, number, letter, settings.seed});
 }

@@ -6,20 +6,13 @@ namespace attention_plasticity {
 
 std::span<const Subcommand> subcommands() {
   static constexpr std::array all{
-      Subcommand{analyze_command, run_analyze},
-      Subcommand{capture_command, run_capture},
-      Subcommand{compare_command, run_compare},
-      Subcommand{completion_command, run_completion},
-      Subcommand{download_command, run_download},
-      Subcommand{evaluate_command, run_evaluate},
-      Subcommand{inspect_command, run_inspect},
-      Subcommand{man_command, run_man},
-      Subcommand{merge_command, run_merge},
-      Subcommand{plan_command, run_plan},
-      Subcommand{plot_command, run_plot},
-      Subcommand{report_command, run_report},
-      Subcommand{study_command, run_study},
-      Subcommand{synth_command, run_synth},
+      Subcommand{analyze_command, run_analyze},   Subcommand{capture_command, run_capture},
+      Subcommand{compare_command, run_compare},   Subcommand{completion_command, run_completion},
+      Subcommand{download_command, run_download}, Subcommand{evaluate_command, run_evaluate},
+      Subcommand{inspect_command, run_inspect},   Subcommand{man_command, run_man},
+      Subcommand{merge_command, run_merge},       Subcommand{plan_command, run_plan},
+      Subcommand{plot_command, run_plot},         Subcommand{report_command, run_report},
+      Subcommand{study_command, run_study},       Subcommand{synth_command, run_synth},
       Subcommand{validate_command, run_validate},
   };
   return all;

@@ -2,8 +2,8 @@
 
 #include <hwy/aligned_allocator.h>
 
-#include <new>
 #include <algorithm>
+#include <new>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "attention_plasticity/plasticity/quadratic_kernel.cc"

@@ -24,7 +24,8 @@ AP_API int exit_code(ErrorKind kind);
 
 /// A failure that ends a head or a run. `what()` is one plain line that says what happened, where in the file, and what
 /// to do; it names configuration fields between backticks: `rope_theta`, or with a value `rope: none`. It holds no
-/// control characters and no bytes that are not UTF-8, whatever a file or a server said: they are spelled out, as \x1b.
+/// control characters and no bytes that are not UTF-8, whatever a file or a server said: they are spelled out, as
+/// `\x1b`.
 class AP_API Error : public std::runtime_error {
  public:
   /// `file` is the file that the failure is about; empty: none.

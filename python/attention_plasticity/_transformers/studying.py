@@ -8,7 +8,7 @@ from typing import Any
 
 from .._analyze import analyze
 from .._errors import ConfigError
-from .._result import Result
+from .._result import Result, load
 from .capturing import LABELS_FILE, capture
 
 # Below the folder of a study.
@@ -44,5 +44,6 @@ def study(
     assert dump.path is not None
     found = dump.path / LABELS_FILE
     labels.write_bytes(found.read_bytes())
-    result.report(folder / REPORT_FILE, labels=labels)
+    # From the files, so that the page names their folder.
+    load(folder).report(folder / REPORT_FILE, labels=labels)
     return result

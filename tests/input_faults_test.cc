@@ -9,33 +9,18 @@
 #include <set>
 
 #include "attention_plasticity/results/result_files.h"
-#include "attention_plasticity/results/run_record.h"
-#include "attention_plasticity/synth/synthetic_dump.h"
+#include "fault_runs.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
-using Digests = std::map<std::string, std::string>;  // of the tables in a folder, by name
 
-Digests tables_in(const fs::path& folder) {
-  Digests digests;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const bool is_part = entry.path().filename().string().find(".partial") != std::string::npos;
-    if (entry.path().extension() == ".csv" && !is_part) {
-      digests[entry.path().filename().string()] = file_sha256(entry.path());
-    }
-  }
-  return digests;
-}
-
-Digests tables_of_run_json(const fs::path& folder) {
-  const fs::path file = folder / "run.json";
-  Digests digests;
-  for (const RecordedTable& table : parse_run_record(read_bytes(file), file.string()).tables) {
-    digests[table.name] = table.sha256.value_or("none");
-  }
+// Without the tables of a run that ended early.
+Digests whole_tables_in(const fs::path& folder) {
+  Digests digests = tables_in(folder);
+  std::erase_if(digests, [](const auto& table) { return table.first.find(".partial") != std::string::npos; });
   return digests;
 }
 
@@ -44,16 +29,7 @@ class InputFaults : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     shared_ = std::make_unique<TemporaryFolder>();
-    SynthOptions options;
-    options.layers = 2;
-    options.q_heads = 5;
-    options.k_heads = 1;
-    options.rows = 40;
-    options.dim = 4;
-    options.examples = 4;
-    options.buckets = 4;
-    options.bucket_size = 16;
-    options.truth_pairs = 0;
+    SynthOptions options = ten_heads(2);
     options.rope_theta = 10000;
     write_synthetic_dump(*shared_ / "dump", options);
   }
@@ -62,7 +38,7 @@ class InputFaults : public ::testing::Test {
   void SetUp() override {
     for (std::size_t run = 0; run < 2; ++run) {
       ASSERT_EQ(start(run, {}).code, 0);
-      tables_[run] = tables_in(out());
+      tables_[run] = whole_tables_in(out());
     }
     ASSERT_NE(tables_[0], tables_[1]);
     before_ = 1;
@@ -91,9 +67,9 @@ class InputFaults : public ::testing::Test {
     const std::string where =
         fmt::format("{}: code {}, signal {}\n{}", place, outcome.code, outcome.signal, outcome.err);
     ASSERT_EQ(outcome.signal, 0) << where;
-    ASSERT_EQ(tables_of_run_json(out()), tables_in(out())) << "a mix; " << where;
+    ASSERT_EQ(tables_of_run_json(out()), whole_tables_in(out())) << "a mix; " << where;
     EXPECT_TRUE(ResultFiles(out()).left_out().empty()) << where;
-    const Digests shown = tables_in(out());
+    const Digests shown = whole_tables_in(out());
     codes_.insert(outcome.code);
     if (outcome.code == 0) {
       ASSERT_EQ(shown, tables_[wanted]) << where;
@@ -103,7 +79,7 @@ class InputFaults : public ::testing::Test {
       EXPECT_NE(shown, tables_[before_]) << where;
       EXPECT_NE(outcome.err.find("failed"), std::string::npos) << where;
       ASSERT_EQ(start(wanted, {}).code, 0) << where;
-      ASSERT_EQ(tables_in(out()), tables_[wanted]) << where;
+      ASSERT_EQ(whole_tables_in(out()), tables_[wanted]) << where;
       before_ = wanted;
     } else {
       EXPECT_TRUE(outcome.code == 2 || outcome.code == 3 || outcome.code == 6) << where;

@@ -17,36 +17,13 @@
 #include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/results/result_files.h"
 #include "attention_plasticity/results/run_record.h"
-#include "attention_plasticity/synth/synthetic_dump.h"
+#include "fault_runs.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
-using Digests = std::map<std::string, std::string>;  // of the tables in a folder, by name
-
-bool is_table(const fs::path& file) { return file.extension() == ".csv"; }
-
-// What a reader sees: names that lead to no file are not there.
-Digests tables_in(const fs::path& folder) {
-  Digests digests;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (is_table(entry.path()) && fs::is_regular_file(entry.status())) {
-      digests[entry.path().filename().string()] = file_sha256(entry.path());
-    }
-  }
-  return digests;
-}
-
-Digests tables_of_run_json(const fs::path& folder) {
-  const fs::path file = folder / "run.json";
-  Digests digests;
-  for (const RecordedTable& table : parse_run_record(read_bytes(file), file.string()).tables) {
-    digests[table.name] = table.sha256.value_or("none");
-  }
-  return digests;
-}
 
 // The folder in which an unfinished run keeps its finished heads.
 constexpr const char* kept_heads = ".attention-plasticity-heads";
@@ -72,17 +49,7 @@ class OutputFaults : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     shared_ = std::make_unique<TemporaryFolder>();
-    SynthOptions options;
-    options.layers = 1;
-    options.q_heads = 10;
-    options.k_heads = 1;
-    options.rows = 40;
-    options.dim = 4;
-    options.examples = 4;
-    options.buckets = 4;
-    options.bucket_size = 16;
-    options.truth_pairs = 0;
-    write_synthetic_dump(*shared_ / "dump", options);
+    write_synthetic_dump(*shared_ / "dump", ten_heads(1));
     for (std::size_t run = 0; run < 2; ++run) {
       const fs::path out = *shared_ / fmt::format("out{}", run);
       Surroundings surroundings;

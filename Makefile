@@ -3,7 +3,7 @@
 program := build/release/attention-plasticity
 jobs := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: run build test test-python test-python-asan test-capture example-model wheel check reference site format fuzz fresh sample-results bench bench-check clean help
+.PHONY: run build capture test test-python test-python-asan test-installs test-capture test-llama test-stores test-ray example-model wheel check reference site format fuzz fresh sample-results bench bench-check clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -11,10 +11,15 @@ help:
 	@echo "make test            build and pass every test"
 	@echo "make test-python     build the Python package, install it and pass its tests"
 	@echo "make test-python-asan  the same with AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make test-installs   install the Python package from its sources and from its source archive, with build isolation"
 	@echo "make test-capture    build the Python package, install it with torch and transformers, pass the tests of capture"
+	@echo "make test-llama      build the program with libllama and pass the tests of GGUF models"
+	@echo "make test-stores     build the program, pass the tests of object stores beside an S3 server on loopback"
+	@echo "make test-ray        build the Python package, install it with Ray, pass the tests of runs on a cluster"
 	@echo "make example-model   capture, label, analyse and report a real model of 135M parameters, and price a cache plan"
 	@echo "make wheel           make the wheel and the source archive of the Python package, in dist/"
 	@echo "make build           build the program, $(program), and the library"
+	@echo "make capture         build the same program with libllama, so that it captures GGUF models itself"
 	@echo "make check           tests under sanitizers, clang-tidy, formatting"
 	@echo "make reference       make the API reference of the library from its headers"
 	@echo "make site            make the site of the docs, with the reference of the Python package"
@@ -28,6 +33,10 @@ help:
 build:
 	@tools/setup.sh build
 	@tools/build.sh release
+
+capture:
+	@tools/setup.sh build
+	@tools/build.sh capture
 
 run:
 	@tools/setup.sh run
@@ -54,9 +63,25 @@ test-python-asan:
 	@tools/setup.sh python
 	@tools/test_python.sh --asan
 
+test-installs:
+	@tools/setup.sh python
+	@tools/test_installs.sh
+
 test-capture:
 	@tools/setup.sh python
 	@tools/test_capture.sh
+
+test-llama:
+	@tools/setup.sh build
+	@tools/test_llama.sh
+
+test-stores:
+	@tools/setup.sh python
+	@tools/test_stores.sh
+
+test-ray:
+	@tools/setup.sh python
+	@tools/test_ray.sh
 
 example-model:
 	@tools/setup.sh python

@@ -25,6 +25,10 @@ install(TARGETS ${libraries} EXPORT attention_plasticity-targets)
 install(TARGETS ${programs})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/attention_plasticity DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(AP_CAPTURE)
+  # libllama is part of the program then.
+  install(FILES ${PROJECT_SOURCE_DIR}/licenses/llama.cpp.txt DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attention_plasticity)
 install(EXPORT attention_plasticity-targets NAMESPACE attention_plasticity:: DESTINATION ${package_dir}

@@ -1,7 +1,7 @@
 # The two libraries that others link:
 #
 #   attention_plasticity::core                  arrays in, numbers out; behind it only fmt and Highway
-#   attention_plasticity::attention_plasticity  whole runs as well, from disk and from the Hub
+#   attention_plasticity::attention_plasticity  whole runs as well, from disk, the Hub and object stores
 #
 # Each holds the objects of its modules. The second one has all of the first one's interface, so a program links one of
 # them. A consumer needs no header of a third-party library.
@@ -17,6 +17,10 @@ function(ap_library name)
     add_library(${name} SHARED ${objects})
     target_link_options(${name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map
       -Wl,--gc-sections)
+    # Sanitized code refers to what the program brings.
+    if(NOT AP_SANITIZE)
+      target_link_options(${name} PRIVATE -Wl,-z,defs)
+    endif()
     set_target_properties(${name} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
   else()
     add_library(${name} STATIC ${objects})
@@ -34,6 +38,6 @@ set(core_modules base json random rotary stats plasticity analysis)
 ap_library(attention_plasticity_core ALIAS core MODULES ${core_modules} USES fmt::fmt hwy::hwy Threads::Threads)
 if(NOT AP_CORE_ONLY)
   ap_library(attention_plasticity ALIAS attention_plasticity
-    MODULES ${core_modules} digest settings hub dump results run
+    MODULES ${core_modules} digest settings hub store dump results run
     USES Arrow::arrow Arrow::parquet CURL::libcurl fmt::fmt hwy::hwy OpenSSL::Crypto yaml-cpp Threads::Threads)
 endif()

@@ -31,6 +31,28 @@ TEST_F(ProgramModel, WithoutThePythonPackageItSaysWhatToInstall) {
   EXPECT_EQ(run({"evaluate", "--model", "org/name", "--texts", "sample", "--plan", "plan.json"}).code, 2);
 }
 
+// The program of the tests has no libllama; tests/llama runs one that has.
+TEST_F(ProgramModel, WithoutLibllamaAGgufFileTakesEitherWay) {
+  const std::string package =
+      "pip install 'attention-plasticity[capture]', and start the attention-plasticity that comes with it";
+  for (const std::string command : {"capture", "study"}) {
+    const Outcome outcome = run({command, "--model", "model.gguf", "--texts", "sample", "-o", "out"});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(first_line(outcome.err), "attention-plasticity: " + command +
+                                           " of a GGUF file takes a program with libllama, which `make capture` "
+                                           "builds, or the Python package: " +
+                                           package);
+  }
+  const Outcome outcome = run({"evaluate", "--model", "m.gguf", "--texts", "sample", "--plan", "plan.json"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(first_line(outcome.err),
+            "attention-plasticity: evaluate hides keys from single KV heads, which libllama cannot do; it takes the "
+            "Python package: " +
+                package);
+  EXPECT_EQ(handed_over({"capture", "--model", "m.gguf", "--texts", "t", "--backend", "transformers", "-o", "o"}),
+            "-m attention_plasticity._transformers capture model=m.gguf texts=t output=o");
+}
+
 TEST_F(ProgramModel, ValuesAreHandedOverAsWords) {
   EXPECT_EQ(handed_over({"capture", "--model", "org/name", "--texts", "a b.jsonl", "-o", "out"}),
             "-m attention_plasticity._transformers capture model=org/name texts=a b.jsonl output=out");
@@ -62,6 +84,10 @@ TEST_F(ProgramModel, WrongFlagsEndBeforePythonStarts) {
   EXPECT_EQ(complaint({"evaluate", "--model", "m", "--texts", "t"}),
             "evaluate needs --plan, a plan to price, or --results, a run whose columns rank heads");
   EXPECT_EQ(complaint({"capture", "m"}), "m: capture takes flags only");
+  EXPECT_EQ(complaint({"capture", "--model", "m", "--texts", "t", "-o", "o", "--backend", "llama"}),
+            "this program was built without libllama; `make capture` builds it in");
+  EXPECT_EQ(complaint({"study", "--model", "m", "--texts", "t", "-o", "o", "--exact"}),
+            "--exact is for a GGUF file that libllama runs, not for models of transformers");
   EXPECT_NE(complaint({"capture", "--modle", "m"}).find("did you mean --model?"), std::string::npos);
   EXPECT_NE(complaint({"capture", "--model", "m", "--texts", "t", "-o", "o", "--bucket_size", "0"}).find("bucket_size"),
             std::string::npos);

@@ -87,9 +87,8 @@ TEST_F(ProgramSignal, FirstOneKeepsFinishedHeadsAndEarlierResults) {
     EXPECT_EQ(outcome.code, code) << outcome.err;
     EXPECT_EQ(outcome.out, "");
     EXPECT_TRUE(is_plain_text(outcome.err)) << outcome.err;
-    EXPECT_EQ(
-        lines_starting(outcome.err, "stopping after the heads in progress; interrupt again to quit at once").size(),
-        1U);
+    EXPECT_EQ(lines_starting(outcome.err, "stopping; finished heads are kept; interrupt again to quit at once").size(),
+              1U);
     const std::size_t finished = lines_starting(outcome.err, "[").size();
     ASSERT_GE(finished, 1U);
     ASSERT_LT(finished, heads) << "the signal came too late to test anything";
@@ -129,14 +128,14 @@ TEST_F(ProgramSignal, SecondOneQuitsAtOnce) {
   HeadRows rows = read_head_file(file, Side::query).rows;
   rows.vectors.front() = std::numeric_limits<float>::quiet_NaN();
   write_head_file(file, rows);
-  RunningProgram program(slow_words({"--num_pairs_per_bucket", "300000", "--non_finite", "drop"}), surroundings_);
+  RunningProgram program(slow_words({"--num_pairs_per_bucket", "1000000", "--non_finite", "drop"}), surroundings_);
   program.wait_for("dropped 1 of 400 rows");
   program.send(SIGINT);
   program.wait_for("interrupt again to quit at once\n");
   program.send(SIGINT);
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.signal, SIGINT) << outcome.code << "\n" << outcome.err;
-  EXPECT_TRUE(outcome.err.ends_with("stopping after the heads in progress; interrupt again to quit at once\n"))
+  EXPECT_TRUE(outcome.err.ends_with("stopping; finished heads are kept; interrupt again to quit at once\n"))
       << outcome.err;
   EXPECT_EQ(names_in(here_ / "out"), std::vector<std::string>{});
 }
@@ -174,7 +173,7 @@ TEST_F(ProgramSignal, InTheTerminalTheBarGivesWay) {
   program.send(SIGINT);
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.code, 130);
-  EXPECT_NE(outcome.err.find("\r\x1b[Kstopping after the heads in progress; interrupt again to quit at once\n"),
+  EXPECT_NE(outcome.err.find("\r\x1b[Kstopping; finished heads are kept; interrupt again to quit at once\n"),
             std::string::npos)
       << outcome.err;
 }

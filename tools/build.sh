@@ -16,7 +16,23 @@ run() {
 }
 echo "build: $preset (log: $log)" >&2
 : >"$log"
-run cmake --preset "$preset"
+# The program with libllama takes one that CMake finds on this machine (CMAKE_PREFIX_PATH may say where), or else the pinned
+# one, which is built once.
+has_llama() {
+  mkdir -p build/find-llama
+  printf 'cmake_minimum_required(VERSION 3.25)\nproject(find_llama)\nfind_package(llama REQUIRED)\n' >build/find-llama/CMakeLists.txt
+  cmake --fresh -S build/find-llama -B build/find-llama/build -G Ninja >>"$log" 2>&1
+}
+options=()
+if [ "$preset" = capture ]; then
+  if has_llama; then
+    options=(-Ullama_DIR -Uggml_DIR -Ullama_LIBRARY)
+  else
+    llama=$(tools/llama.sh)
+    options=(-Ullama_LIBRARY "-Dllama_DIR=$llama/lib/cmake/llama" "-Dggml_DIR=$llama/lib/cmake/ggml")
+  fi
+fi
+run cmake --preset "$preset" "${options[@]}"
 targets=()
 [ $# -eq 0 ] || targets=(--target "$@")
 run cmake --build --preset "$preset" "${targets[@]}"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks formatting, runs the tests under sanitizers, and lints; stops at the first finding. Run it as `make check`.
+# Checks formatting, runs the tests under sanitizers, fuzzes each parser for a minute, and lints; stops at the first finding.
+# Run it as `make check`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
@@ -20,9 +21,12 @@ ctest --preset asan-ubsan --parallel "$jobs"
 tools/build.sh tsan
 ctest --preset tsan --parallel "$jobs"
 
+tools/fuzz.sh --seconds 60 --jobs "$jobs"
+
 echo "check: clang-tidy" >&2
-cmake --preset tidy >build/tidy.log 2>&1 || { tail -n 20 build/tidy.log >&2; exit 1; }
-git ls-files -- 'src/*.cc' | grep -v '_test\.cc$' |
+llama=$(tools/llama.sh)
+cmake --preset tidy -DAP_CAPTURE=ON -Ullama_LIBRARY "-Dllama_DIR=$llama/lib/cmake/llama" "-Dggml_DIR=$llama/lib/cmake/ggml" >build/tidy.log 2>&1 || { tail -n 20 build/tidy.log >&2; exit 1; }
+git ls-files -- 'src/*.cc' | grep -vE '(_test|_absent)\.cc$' |
   xargs -P "$jobs" -n 1 .venv/bin/clang-tidy -p build/tidy --quiet >build/clang-tidy.log 2>build/clang-tidy.err ||
   { grep -E 'warning:|error:' build/clang-tidy.log | sort -u >&2; echo "check: clang-tidy found something; the whole log is build/clang-tidy.log" >&2; exit 1; }
 tools/web_test.sh

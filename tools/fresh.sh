@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Proves that a new user can build, test and install the project: runs `make run`, `make test` and `make wheel` on a clone
-# of the committed tree in a bare Debian 12, and uses the wheel in another one that has only python3-venv. Needs root for
-# debootstrap and chroot; run it as `make fresh`.
+# Proves that a new user can build, test and install the project: runs `make run`, `make test`, `make wheel` and `make
+# test-installs` on a clone of the committed tree in a bare Debian 12, and uses the wheel in another one that has only
+# python3-venv. Needs root for debootstrap and chroot; run it as `make fresh`.
 #
 #   tools/fresh.sh wheel   proves the wheel in dist/ alone
 set -euo pipefail
@@ -62,13 +62,14 @@ inside() {
 wheels=$source_dir/dist
 if [ "${1:-}" != wheel ]; then
   bare build ca-certificates,git,make
-  say "git clone, make run, make test, make wheel"
+  say "git clone, make run, make test, make wheel, make test-installs"
   inside '
     git -c safe.directory="*" clone -q /tmp/source /tmp/attention-plasticity
     cd /tmp/attention-plasticity
     make run
     make test
-    make wheel'
+    make wheel
+    make test-installs'
   wheels=$system/tmp/attention-plasticity/dist
 fi
 
@@ -81,17 +82,6 @@ inside '
   python3 -m venv /tmp/env
   wheel=$(echo /tmp/wheel/*.whl)
   /tmp/env/bin/pip install --quiet --disable-pip-version-check "$wheel[figures]"
-  /tmp/env/bin/attention-plasticity analyze --dataset_local_root /tmp/source/examples/minidoc-qwen3 -o /tmp/run --quiet
-  /tmp/env/bin/python - <<PYTHON
-import attention_plasticity as ap
-result = ap.analyze("/tmp/source/examples/minidoc-qwen3")
-assert result == ap.load("/tmp/run")
-result.plot.heads("ap_exact").figure.savefig("/tmp/heads.png")
-result.report("/tmp/report.html")
-try:
-    ap.analyze("org/name", dataset_revision="none")
-except ap.Error as error:
-    print("fresh: without a network:", type(error).__name__)
-print(result)
-PYTHON'
+  cd /tmp
+  /tmp/env/bin/python /tmp/source/tests/python/use_installed.py /tmp/source/examples/minidoc-qwen3'
 say "passed"

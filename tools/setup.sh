@@ -6,7 +6,8 @@
 #   tools/setup.sh test     also GoogleTest, RapidCheck, libpng, zsh, fish, groff, pkg-config and the Python client of the
 #                           Hub, for `make test`
 #   tools/setup.sh python   what `make test-python` and `make wheel` need: also Python's headers
-#   tools/setup.sh check    also the formatter, the linter, the browser and Doxygen for `make check`
+#   tools/setup.sh check    also the formatter, the linter, clang with libFuzzer, the browser and Doxygen for
+#                           `make check`
 #   tools/setup.sh reference  what `make reference` needs: Doxygen
 #   tools/setup.sh fuzz     what `make fuzz` needs: clang with libFuzzer
 #   tools/setup.sh fresh    what `make fresh` needs: debootstrap
@@ -17,6 +18,7 @@ cd "$(dirname "$0")/.."
 packages=(ca-certificates cmake g++ git make ninja-build python3 python3-venv libcurl4-openssl-dev libfmt-dev libhwy-dev
           libssl-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev)
 run_packages=(fonts-dejavu-core gnuplot-nox)
+fuzz_packages=(clang-14 libclang-rt-14-dev)
 test_packages=("${run_packages[@]}" fish groff-base libgtest-dev libpng-dev librapidcheck-dev pkg-config zsh)
 requirements=(arrow node)
 case "${1:-build}" in
@@ -24,9 +26,9 @@ case "${1:-build}" in
   run) packages+=("${run_packages[@]}") ;;
   test) packages+=("${test_packages[@]}"); requirements+=(hub_test) ;;
   python) packages+=(python3-dev) ;;
-  check) packages+=("${test_packages[@]}" chromium doxygen); requirements+=(hub_test check) ;;
+  check) packages+=("${test_packages[@]}" "${fuzz_packages[@]}" chromium doxygen); requirements+=(hub_test check) ;;
   reference) packages=(doxygen); requirements=() ;;
-  fuzz) packages+=(clang-14 libclang-rt-14-dev) ;;
+  fuzz) packages+=("${fuzz_packages[@]}") ;;
   fresh) packages=(debootstrap); requirements=() ;;
   bench) packages+=(libbenchmark-dev valgrind); requirements+=(bench) ;;
   *) echo "usage: tools/setup.sh [build|run|test|python|check|reference|fuzz|fresh|bench]" >&2; exit 2 ;;

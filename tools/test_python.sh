@@ -2,28 +2,17 @@
 # Builds the wheel of the Python package, installs it into a virtual environment that has nothing else of the project,
 # and runs tests/python there: tools/test_python.sh [ARGUMENTS OF PYTEST]
 #
+#   tools/test_python.sh --set-up   makes the environments, build/python_build-pythonX.Y and build/python_test-pythonX.Y
 #   tools/test_python.sh --only-wheel   makes build/wheel-pythonX.Y and stops
 #   tools/test_python.sh --asan [ARGUMENTS OF PYTEST]   the same with AddressSanitizer and UndefinedBehaviorSanitizer
 #   tools/test_python.sh --wheel   makes dist/ instead: a source archive, and a wheel that other Linux systems can use
+#   tools/test_python.sh --archive   makes the source archive alone
 #
 # PYTHON is the interpreter; python3 unless it says otherwise. The libraries are compiled in the folder of the preset
 # `release` or `asan-ubsan`, whose objects are used where `make test` or `make check` has made them already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-python=${PYTHON:-python3}
-name=$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
-
-# environment NAME: makes build/NAME-pythonX.Y with the packages of requirements/NAME.txt, when these have changed.
-environment() {
-  local folder=build/$1-$name sum
-  sum=$(sha256sum <"requirements/$1.txt")
-  if [ "$(cat "$folder/stamp" 2>/dev/null || true)" != "$sum" ]; then
-    echo "test_python: making $folder" >&2
-    "$python" -m venv --clear "$folder"
-    "$folder/bin/pip" install --quiet --disable-pip-version-check --no-deps --require-hashes -r "requirements/$1.txt"
-    printf '%s\n' "$sum" >"$folder/stamp"
-  fi
-}
+source tools/environment.sh
 
 # quietly LOG COMMAND...: shows the end of the log when the command fails.
 quietly() {
@@ -57,11 +46,17 @@ build_wheel() {
   trap - EXIT
 }
 
-# make_wheel: dist/, with what other systems lack: a small libcurl is part of it, and OpenSSL goes along.
-make_wheel() {
+# make_archive: the source archive in dist/. It carries the page of `report`, so that it builds without Node.
+make_archive() {
   mkdir -p dist
+  rm -f dist/*.tar.gz
   tools/web_build.sh "$PWD/web/page.html"
   quietly build/sdist.log "$bin/python" -m build --no-isolation --sdist --outdir dist
+}
+
+# make_wheel: dist/, with what other systems lack: a small libcurl is part of it, and OpenSSL goes along.
+make_wheel() {
+  make_archive
   quietly build/libcurl.log tools/small_libcurl.sh build/libcurl
   build_wheel build/python "cmake.define.CURL_DIR=$PWD/build/libcurl/lib/cmake/CURL"
   # Arrow comes with pyarrow, which the wheel depends on.
@@ -82,8 +77,15 @@ for folder in "$PWD"/.venv/lib/python3*/site-packages/pyarrow; do
 done
 
 case "${1:-}" in
+  --set-up)
+    environment python_test
+    exit 0 ;;
   --wheel)
     make_wheel
+    exit 0 ;;
+  --archive)
+    make_archive
+    ls -l dist
     exit 0 ;;
   --only-wheel)
     build_wheel build/release "${same_arrow[@]}"
@@ -105,9 +107,7 @@ esac
 (
   unset LD_PRELOAD
   environment python_test
-  test=build/python_test-$name/bin
-  "$test/pip" uninstall --quiet --yes attention-plasticity 2>/dev/null || true
-  "$test/pip" install --quiet --disable-pip-version-check --no-deps "$wheels"/*.whl
-  "$test/pip" check
+  WHEEL=$(ls "$wheels"/*.whl) install_wheel python_test
+  "build/python_test-$name/bin/pip" check
 )
 exec "$PWD/build/python_test-$name/bin/python" -m pytest -p no:cacheprovider "$@"

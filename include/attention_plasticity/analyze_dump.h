@@ -87,7 +87,7 @@ class AnalyzedDump;
 /// Analyses the heads of a dump. Heads of the Hub are analysed while later ones are still downloaded.
 ///
 /// Results do not depend on the number of workers. A head that cannot be read is one of the failures() and ends nothing
-/// else. A stop request ends the run after the heads in progress; the finished ones are returned.
+/// else. A stop request ends the run within a second or so; the finished heads are returned.
 ///
 /// Throws Error(usage) for options out of range or that contradict each other or the dump, Error(input) when there is
 /// no dump or it has none of the selected heads, Error(access), Error(network) and Error(output) as downloads fail, and
@@ -123,8 +123,7 @@ class AP_API AnalyzedDump {
 
  private:
   explicit AnalyzedDump(std::shared_ptr<const DumpRunState> state);
-  friend AP_API AnalyzedDump analyze_dump(const DumpSource&, const RunOptions&, const RunObserver&,
-                                          const std::stop_token&);
+  friend struct DumpRunState;
 
   std::shared_ptr<const DumpRunState> state_;
 };

@@ -46,6 +46,7 @@ enum class RotaryKind {
   yarn,      ///< high ones standard, low ones divided by `factor`, a ramp between (YaRN, Peng et al. 2023)
   llama3,    ///< the same idea with a ramp over wavelengths (Llama 3.1)
   longrope,  ///< each divided by its own factor (LongRoPE, Ding et al. 2024)
+  listed,    ///< one frequency for each pair, as `inv_freq` lists them
 };
 
 /// A rotation described by settings instead of a config.json.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
 from ._certificates import ca_file
@@ -43,6 +43,9 @@ def analyze(
     source: str | os.PathLike[str] | Mapping[Any, Any] | Dump | None = None,
     *,
     progress: bool | None = None,
+    engine: Literal["local", "ray"] = "local",
+    address: str | None = None,
+    kept_heads: str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> Result:
     """Measures the heads of a dump.
@@ -51,6 +54,11 @@ def analyze(
         what `capture` gives; or heads in memory: a mapping from (layer, q_head), or (layer, q_head, k_head), to queries and keys, each of them
         `Rows` or a table with the columns of a dump. None: the options name the dump.
     progress: True or False; None: a bar in a terminal and in a notebook.
+    engine: who measures the heads of a dump: this process, or a Ray cluster whose nodes all see the dump.
+    address: that of the Ray cluster; None: the one that this process is connected to, else the one of RAY_ADDRESS or of
+        this machine, else a new one that ends with the call.
+    kept_heads: a folder, for this run alone, that keeps heads of a dump as they are finished. The same call goes on
+        where an earlier one ended, however it did. The folder is yours to remove.
 
     Heads that cannot be measured are in `result.failures`, with a warning. Ctrl-C raises `Interrupted`, whose `result`
     holds the heads that were finished. Other threads of Python run meanwhile.
@@ -58,14 +66,25 @@ def analyze(
     Raises ConfigError, InputError, AccessError, NetworkError.
 
     """
+    if engine not in ("local", "ray"):
+        raise ConfigError(f"`engine: {engine}` should be local or ray")
+    if address is not None and engine != "ray":
+        raise ConfigError("`address`: only `engine: ray` has one")
     if hasattr(source, "_analyzed"):  # what `capture` gives
         source, said = source._analyzed()
         options = {**said, **options}
     with Progress(progress) as tell:
         if isinstance(source, Mapping):
+            if engine != "local" or kept_heads is not None:
+                raise ConfigError("`engine` and `kept_heads` are for dumps; arrays are in this process")
             run, raised = _run_arrays(source, dict(options), tell)
+        elif engine == "ray":
+            from ._ray.engine import RayEngine
+
+            with RayEngine(address) as cluster:
+                run, raised = _run_dump(source, dict(options), tell, kept_heads, cluster)
         else:
-            run, raised = _run_dump(source, dict(options), tell)
+            run, raised = _run_dump(source, dict(options), tell, kept_heads)
     if raised is not None:
         if isinstance(raised, KeyboardInterrupt):
             raise Interrupted(Result._of_run(run) if len(run) else None) from raised
@@ -91,14 +110,20 @@ def _checked(run: Any) -> Result:
     return Result._of_run(run)
 
 
-def _run_dump(source: str | os.PathLike[str] | None, options: dict[str, Any], tell: Progress) -> tuple[Any, Any]:
+def _run_dump(
+    source: str | os.PathLike[str] | None,
+    options: dict[str, Any],
+    tell: Progress,
+    kept_heads: str | os.PathLike[str] | None = None,
+    engine: Any = None,
+) -> tuple[Any, Any]:
     from . import _runs
 
     config_file = None
     named: dict[str, Any] = {}
     if source is not None:
         text = os.fsdecode(source)
-        if os.path.isdir(text):
+        if os.path.isdir(text) or re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text):
             named["dataset_local_root"] = text
         elif text.lower().endswith((".yaml", ".yml")):
             config_file = text
@@ -108,11 +133,14 @@ def _run_dump(source: str | os.PathLike[str] | None, options: dict[str, Any], te
             raise InputError("there is no such folder, and it is neither FILE.yaml nor a dataset org/name", text)
         for name in ("dataset_local_root", "dataset_name"):
             if named and options.get(name) is not None:
-                raise ConfigError(f"`{name}`: the dump is given already, as {text}")
+                raise ConfigError(f"`{name}`: the dump is given already")
     elif not any(options.get(name) is not None for name in ("dataset_local_root", "dataset_name")):
         raise ConfigError("analyze() needs a dump: a folder, a dataset of the Hub, a configuration or arrays")
+    if str(named.get("dataset_local_root", options.get("dataset_local_root"))).startswith("s3:"):
+        import pyarrow.fs  # noqa: F401  ends the client of S3 at exit, which would crash otherwise
     try:
-        return _runs.run_dump(config_file, as_texts({**named, **options}, without=_NO_OUTPUTS), ca_file(), tell)
+        texts = as_texts({**named, **options}, without=_NO_OUTPUTS)
+        return _runs.run_dump(config_file, texts, ca_file(), kept_heads, engine, tell)
     except AccessError as error:
         if "dataset_name" not in named:
             raise

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ._csv import frame_of_csv
 from ._errors import ConfigError
+from ._files import write_text
+from ._printable import printable_lines
 from ._progress import warn
 from ._result import Result, as_result
 
@@ -29,7 +31,7 @@ class _Findings:
 
     def __init__(self, found: dict[str, Any], runs: Sequence[Result]) -> None:
         self._texts: tuple[str, str] = (found["csv"], found["json"])
-        self._text: str = found["text"]
+        self._text: str = printable_lines(found["text"])
         self._runs = list(runs)
         self.table: pd.DataFrame = frame_of_csv(found["csv"])
         self.json: dict[str, Any] = json.loads(found["json"])
@@ -49,11 +51,9 @@ class _Findings:
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes the table and the summary, as the program does, and returns their paths."""
-        target = Path(os.fsdecode(folder))
-        target.mkdir(parents=True, exist_ok=True)
-        paths = [target / name for name in self._FILES]
+        paths = [Path(os.fsdecode(folder)) / name for name in self._FILES]
         for path, text in zip(paths, self._texts):
-            path.write_text(text)
+            write_text(path, text)
         return paths
 
     def __repr__(self) -> str:

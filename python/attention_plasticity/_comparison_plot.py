@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ._plot import COLUMN, _axes, _cells, _in_column, _index_ticks, _indices
+from ._plot import (
+    COLUMN,
+    DISTANCES,
+    _axes,
+    _cells,
+    _distance_map,
+    _head_map_axes,
+    _in_column,
+    _index_ticks,
+    _indices,
+    _least,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,13 +75,13 @@ class ComparisonPlots:
         rows = self._comparison.heads(column)
         name = rows["column"].iloc[0]
         differences, q = (rows[field].unstack("q_head") for field in ("difference", "q"))
-        axes = _axes(ax, COLUMN, min(max(1.2 + 0.11 * len(differences), 2.2), 9.0))
-        largest = float(np.nanmax(np.abs(differences.to_numpy()), initial=0.0)) if vmax is None else vmax
+        axes = _head_map_axes(ax, len(differences))
+        largest = _largest(differences.to_numpy(), vmax)
         image = axes.imshow(
             np.ma.masked_invalid(differences.to_numpy()),
             cmap=cmap,
-            vmin=-largest if largest > 0 else -1,
-            vmax=largest if largest > 0 else 1,
+            vmin=-largest,
+            vmax=largest,
             alpha=np.where(q.to_numpy() < self._comparison.json["level"], 1.0, 0.45),
             aspect="auto",
             interpolation="none",
@@ -115,17 +126,10 @@ class ComparisonPlots:
         vmax: float | None = None,
     ) -> Axes:
         """Position-exact plasticity by the distances of the two keys: b - a, where both have it."""
-        from . import _runs
-
-        least = _runs.min_count if min_count is None else min_count
-        maps = [
-            _runs.distance_map(run._path(), _indices(layer), _indices(head), agg, least) for run in (self._a, self._b)
-        ]
-        data = _difference(maps[0], maps[1])
-        largest = float(np.nanmax(np.abs(data["values"]), initial=0.0)) if vmax is None else vmax
-        names = ("distance of the nearer key (tokens)", "distance of the farther key (tokens)")
-        largest = largest if largest > 0 else 1.0
-        return _cells(data, names, "difference of plasticity", ax, least, cmap, -largest, largest)
+        a, b = (_distance_map(run, layer, head, agg, min_count) for run in (self._a, self._b))
+        data = _difference(a, b)
+        largest = _largest(data["values"], vmax)
+        return _cells(data, DISTANCES, "difference of plasticity", ax, _least(min_count), cmap, -largest, largest)
 
 
 class SeriesPlots:
@@ -165,6 +169,12 @@ class SeriesPlots:
             axes.legend(frameon=False)
         axes.set(xlabel=self._series.json["x"], ylabel=name)
         return axes
+
+
+def _largest(differences: np.ndarray[Any, Any], vmax: float | None) -> float:
+    """The end of a scale around zero: `vmax`, otherwise the largest difference; 1 where nothing differs."""
+    largest = float(np.nanmax(np.abs(differences), initial=0.0)) if vmax is None else vmax
+    return largest if largest > 0 else 1.0
 
 
 def _difference(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ._printable import printable_text
+
 if TYPE_CHECKING:
     from ._result import Result
 
@@ -11,19 +13,19 @@ if TYPE_CHECKING:
 class Error(Exception):
     """A failure that ends a call.
 
-    `message` says what happened and what to do; it names options between backticks. `file` is the file that it is
-    about, empty if there is none. `exit_code` is that of the program.
+    `message` says what happened and what to do, on one printable line; it names options between backticks. `file` is the
+    file that it is about, empty if there is none. `exit_code` is that of the program.
     """
 
     exit_code: int = 1
 
     def __init__(self, message: str, file: str = "") -> None:
         super().__init__(message, file)
-        self.message = message
-        self.file = file
+        self.message: str = printable_text(message)
+        self.file: str = file
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.message}" if self.file else self.message
+        return f"{printable_text(self.file)}: {self.message}" if self.file else self.message
 
 
 class ConfigError(Error, ValueError):

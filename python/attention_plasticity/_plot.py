@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # The width of a column of a paper, in inches.
 COLUMN = 3.4
+# The axes of a map of distances: columns, rows.
+DISTANCES = ("distance of the nearer key (tokens)", "distance of the farther key (tokens)")
 
 _Draw = TypeVar("_Draw", bound=Callable[..., Any])
 
@@ -55,6 +57,31 @@ def _indices(selection: int | Iterable[int] | None) -> list[int]:
     return [selection] if isinstance(selection, int) else [int(index) for index in selection]
 
 
+def _least(min_count: int | None) -> int:
+    """Data below which a cell or a point counts as little; None: as the program has it."""
+    from . import _runs
+
+    return _runs.min_count if min_count is None else min_count
+
+
+def _head_map_axes(ax: Axes | None, layers: int) -> Axes:
+    """Axes for a map of heads, taller for more layers."""
+    return _axes(ax, COLUMN, min(max(1.2 + 0.11 * layers, 2.2), 9.0))
+
+
+def _distance_map(
+    result: Result,
+    layer: int | Iterable[int] | None,
+    head: int | Iterable[int] | None,
+    agg: Literal["mean", "median"],
+    min_count: int | None,
+) -> dict[str, Any]:
+    """Position-exact plasticity by the distances of the two keys, of the chosen heads of a run."""
+    from . import _runs
+
+    return cast("dict[str, Any]", _runs.distance_map(result._path(), _indices(layer), _indices(head), agg, _least(min_count)))
+
+
 class Plots:
     """The figures of a result. Each draws into `ax`, or into a new figure of the width of a column, and returns the axes.
 
@@ -80,8 +107,7 @@ class Plots:
         from . import _runs
 
         data = _runs.head_map(self._result._path(), column, _indices(layer), _indices(head))
-        rows, columns = data["values"].shape
-        axes = _axes(ax, COLUMN, min(max(1.2 + 0.11 * rows, 2.2), 9.0))
+        axes = _head_map_axes(ax, len(data["layers"]))
         image = axes.imshow(
             np.ma.masked_invalid(data["values"]), cmap=cmap, vmin=vmin, vmax=vmax, aspect="auto", interpolation="none"
         )
@@ -112,7 +138,7 @@ class Plots:
         """
         from . import _runs
 
-        least = _runs.min_count if min_count is None else min_count
+        least = _least(min_count)
         data = _runs.curves(self._result._path(), _indices(layer), _indices(head), pooled, least)
         axes = _axes(ax, COLUMN, 2.4)
         if lines and len(data["heads"]) > 1:
@@ -148,12 +174,8 @@ class Plots:
         vmax: float | None = None,
     ) -> Axes:
         """Position-exact plasticity by the distances of the two keys. Cells with little data are hatched."""
-        from . import _runs
-
-        least = _runs.min_count if min_count is None else min_count
-        data = _runs.distance_map(self._result._path(), _indices(layer), _indices(head), agg, least)
-        names = ("distance of the nearer key (tokens)", "distance of the farther key (tokens)")
-        return _cells(data, names, "position-exact plasticity", ax, least, cmap, vmin, vmax)
+        data = _distance_map(self._result, layer, head, agg, min_count)
+        return _cells(data, DISTANCES, "position-exact plasticity", ax, _least(min_count), cmap, vmin, vmax)
 
     @_in_column
     def heatmap(
@@ -171,7 +193,7 @@ class Plots:
         """Pooled plasticity by the positions of query and keys. Cells with little data are hatched."""
         from . import _runs
 
-        least = _runs.min_count if min_count is None else min_count
+        least = _least(min_count)
         data = _runs.bucket_map(self._result._path(), _indices(layer), _indices(head), agg, least)
         unit = "tokens" if data["in_tokens"] else "bucket"
         names = (f"position of the keys ({unit})", f"position of the query ({unit})")
@@ -215,7 +237,7 @@ def _cells(
     vmax: float | None,
 ) -> Axes:
     values, support = data["values"], data["support"]
-    axes = _axes(ax, COLUMN, 3.0)
+    axes = _axes(ax, COLUMN, 2.6)
     little = np.zeros(values.shape, bool) if support is None else (support < least)
     shown = np.ma.masked_invalid(np.where(little, np.nan, values))
     rows, columns = values.shape
@@ -223,9 +245,10 @@ def _cells(
     if little.any():
         hatched = np.ma.masked_where(~little, np.zeros(values.shape))
         axes.pcolor(np.arange(columns + 1), np.arange(rows + 1), hatched, hatch="////", alpha=0.0)
-    for axis, labels in ((axes.xaxis, data["columns"]["label"]), (axes.yaxis, data["rows"]["label"])):
+    # Labels stand side by side below the axes, and above each other beside it.
+    for axis, labels, most in ((axes.xaxis, data["columns"]["label"], 7), (axes.yaxis, data["rows"]["label"], 12)):
         step = 1
-        while len(labels) / step > 12:
+        while len(labels) / step > most:
             step *= 2
         axis.set_ticks(list(range(0, len(labels), step)), labels[::step])
     axes.set(xlabel=names[0], ylabel=names[1], aspect="equal")

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from ._errors import PlasticityWarning
+from ._printable import printable_text
 
 _log = logging.getLogger("attention_plasticity")
 
@@ -31,7 +32,7 @@ def _caller() -> int:
 
 def warn(line: str) -> None:
     """Tells of what may make results wrong."""
-    warnings.warn(line, PlasticityWarning, stacklevel=_caller())
+    warnings.warn(printable_text(line), PlasticityWarning, stacklevel=_caller())
 
 
 class Progress:
@@ -54,7 +55,7 @@ class Progress:
         if kind == "warning":
             warn(what[0])
         elif kind == "note":
-            _log.info("%s", what[0])
+            _log.info("%s", printable_text(what[0]))
         elif self._wanted and kind == "step":
             self._show(what[0], what[1], what[2], unit=what[3])
         elif self._wanted and kind == "head":

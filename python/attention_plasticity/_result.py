@@ -11,13 +11,14 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
 
 import numpy as np
 
 from . import _core
 from ._errors import ConfigError, InputError
 from ._labels import as_labels_file
+from ._printable import printable_text
 from ._progress import Progress, warn
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ class Result:
             return NotImplemented
         return all(_same(self._columns(name), other._columns(name)) for name in TABLES)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     # Files
 
@@ -282,7 +283,7 @@ class Result:
 
     def _headline(self) -> str:
         failed = len(self.failures)
-        text = f"{self.model_name}: {len(self)} heads" + (f", {failed} failed" if failed else "")
+        text = f"{printable_text(self.model_name)}: {len(self)} heads" + (f", {failed} failed" if failed else "")
         return f"<Result {text}{', interrupted' if self.interrupted else ''}>"
 
     def _repr_html_(self) -> str:

@@ -35,11 +35,11 @@ class Rows:
         example_id: Any = None,
         sliding_window: float | None = None,
     ) -> None:
-        self.vectors = vectors
-        self.position = position
-        self.bucket = bucket
-        self.example_id = example_id
-        self.sliding_window = sliding_window
+        self.vectors: Any = vectors
+        self.position: Any = position
+        self.bucket: Any = bucket
+        self.example_id: Any = example_id
+        self.sliding_window: float | None = sliding_window
 
     def __len__(self) -> int:
         return _length(self.vectors)

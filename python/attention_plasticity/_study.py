@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from ._csv import frame_of_csv
+from ._files import write_text
 from ._labels import as_labels_file, is_frame, labels_csv
+from ._printable import printable_lines
 from ._progress import warn
 from ._result import Result, as_result
 
@@ -60,8 +63,16 @@ class Plan:
         """Writes the plan; without a format, tsv for a name that ends in .tsv and otherwise json."""
         path = Path(os.fsdecode(file))
         chosen = format or ("tsv" if path.suffix.lower() == ".tsv" else "json")
-        path.write_text(self.text(chosen))
+        write_text(path, self.text(chosen))
         return path
+
+    def __eq__(self, other: object) -> bool:
+        return self.text() == other.text() if isinstance(other, Plan) else NotImplemented
+
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return _restored_plan, (self.text(),)
 
     def __repr__(self) -> str:
         kinds = self.heads["kind"].value_counts()
@@ -106,11 +117,18 @@ def read_plan(file: str | os.PathLike[str]) -> Plan:
     return Plan(_runs.read_plan(os.fsdecode(file)))
 
 
+def _restored_plan(text: str) -> Plan:
+    with tempfile.TemporaryDirectory(prefix="attention-plasticity-") as folder:
+        file = Path(folder) / "plan.json"
+        file.write_text(text, encoding="utf-8")
+        return read_plan(file)
+
+
 class Validation:
     """How well measures agree with labels of heads: rank correlations, and areas under the ROC curve."""
 
     def __init__(self, found: dict[str, Any]) -> None:
-        self._text: str = found["text"]
+        self._text: str = printable_lines(found["text"])
         self.json: dict[str, Any] = json.loads(found["json"])
         self.table: pd.DataFrame = frame_of_csv(found["csv"])
 

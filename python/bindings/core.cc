@@ -7,10 +7,13 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <cmath>
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/analyze_head.h"
+#include "attention_plasticity/base/printable.h"
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/memory.h"
 #include "attention_plasticity/results/schema.h"
 #include "attention_plasticity/run/result_tables.h"
@@ -56,9 +59,24 @@ double largest_position(const RowsView& rows) {
   return largest;
 }
 
-HeadResult analyze(const HeadId& head, const HeadArrays& queries, const HeadArrays& keys, const NamedTexts& options) {
-  const RunConfig config = resolve_config(settings_of(options));
+// Looks for signals ten times a second: true when a handler raised, such as that of Ctrl-C.
+class SignalWatch {
+ public:
+  bool operator()() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(100)) return false;
+    last_ = now;
+    const nb::gil_scoped_acquire acquire;
+    return PyErr_CheckSignals() != 0;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+HeadResult analyzed(const HeadId& head, const HeadArrays& queries, const HeadArrays& keys, const RunConfig& config) {
   const nb::gil_scoped_release release;
+  const StopScope stop{SignalWatch()};
   const std::optional<ModelRotation> model = rotation_of(config);
   std::optional<LayerRotation> layer;
   if (model && config.analysis.num_triples > 0) {
@@ -66,6 +84,14 @@ HeadResult analyze(const HeadId& head, const HeadArrays& queries, const HeadArra
                          std::max(largest_position(queries.view()), largest_position(keys.view())));
   }
   return analyze_head(head, queries.view(), keys.view(), config.analysis, layer ? &layer->rotation : nullptr);
+}
+
+HeadResult analyze(const HeadId& head, const HeadArrays& queries, const HeadArrays& keys, const NamedTexts& options) {
+  try {
+    return analyzed(head, queries, keys, resolve_config(settings_of(options)));
+  } catch (const WorkStopped&) {
+    throw nb::python_error();  // what the handler of the signal raised
+  }
 }
 
 // The columns of head_metrics.csv that the result has.
@@ -80,6 +106,11 @@ nb::dict metrics_of(const HeadResult& result) {
         std::visit([](const auto& numbers) { return nb::cast(numbers.front()); }, column.values);
   }
   return values;
+}
+
+template <std::string (*make_printable)(std::string_view)>
+std::string printable(const nb::bytes& text) {
+  return make_printable({text.c_str(), text.size()});
 }
 
 void bind_results(nb::module_& module) {
@@ -187,6 +218,8 @@ NB_MODULE(_core, module) {
              "Every field of the configuration.");
   module.def("schema", &schema, nb::sig("def schema() -> list[dict[str, typing.Any]]"),
              "The tables of a run and their columns.");
+  module.def("printable_text", &printable<printable_text>, "text"_a, "Text of strangers on one line, spelled out.");
+  module.def("printable_lines", &printable<printable_lines>, "text"_a, "The same for several lines.");
   module.def("kept_memory_bytes", &kept_memory_bytes, "Memory that the library keeps for the next head, in bytes.");
   module.def("release_kept_memory", &release_kept_memory, "Gives that memory back to the system.");
   module.def(

@@ -7,17 +7,17 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
-#include <sys/resource.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 
-#include "array_run.h"
 #include "attention_plasticity/analyze_dump.h"
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/results/result_files.h"
+#include "attention_plasticity/run/analyze_dump_by.h"
+#include "attention_plasticity/run/array_run.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/merged_run.h"
 #include "attention_plasticity/run/result_tables.h"
@@ -25,9 +25,11 @@
 #include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/settings/yaml_settings.h"
 #include "comparisons.h"
+#include "cost.h"
 #include "figures.h"
 #include "head_arrays.h"
 #include "options.h"
+#include "parts.h"
 #include "studies.h"
 #include "table_arrays.h"
 #include "watched_call.h"
@@ -37,35 +39,6 @@ using namespace nb::literals;
 
 namespace attention_plasticity::python {
 namespace {
-
-rusage usage() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  return used;
-}
-
-double cpu_seconds() {
-  const rusage used = usage();
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
-// What a run costs, from its making to the call of until_now().
-class Cost {
- public:
-  explicit Cost(int workers) : workers_(workers) {}
-  RunResources until_now() const {
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start_;
-    return {workers_, wall.count(), cpu_seconds() - cpu_, static_cast<std::uint64_t>(usage().ru_maxrss) * 1024, {}};
-  }
-
- private:
-  int workers_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  double cpu_ = cpu_seconds();
-};
 
 // Something to tell the caller, as arguments of its function.
 using Event = std::function<void(const nb::callable&)>;
@@ -99,6 +72,7 @@ std::optional<std::string> environment_variable(const char* name) {
 }
 
 DumpSource source_of(const RunConfig& config, const std::optional<std::string>& ca_file) {
+  if (config.dataset_address) return DumpFolder{*config.dataset_address, config.model_dir};
   if (config.dataset_local_root) return DumpFolder{*config.dataset_local_root, config.model_dir};
   HubDataset dataset{config.dataset_name, config.dataset_revision, config.model_dir, hub_settings(environment_variable),
                      config.download_max_workers};
@@ -185,19 +159,28 @@ nb::object raised_object(const std::optional<nb::python_error>& raised) {
 }
 
 nb::tuple run_dump(const std::optional<std::string>& config_file, const NamedTexts& options,
-                   const std::optional<std::string>& ca_file, const nb::callable& tell) {
+                   const std::optional<std::string>& ca_file, const std::optional<std::filesystem::path>& kept_heads,
+                   const std::optional<nb::callable>& engine, const nb::callable& tell) {
   std::vector<Setting> settings;
   if (config_file) settings = read_yaml_settings(*config_file, config_fields());
   for (Setting& setting : settings_of(options)) settings.push_back(std::move(setting));
-  const RunConfig config = resolve_config(settings);
+  RunConfig config = resolve_config(settings);
+  config.kept_heads = kept_heads;
   const DumpSource source = source_of(config, ca_file);
   const Cost cost(config.max_workers.value_or(usable_cores()));
   WatchedCall<Event> call;
   std::optional<AnalyzedDump> dump;
-  const auto raised =
-      call.run([&](const std::stop_token& stop) { dump = analyze_dump(source, config, observer_of(call), stop); },
-               [&](const Event& event) { event(tell); });
-  return nb::make_tuple(nb::cast(Run(std::move(*dump), cost.until_now())), raised_object(raised));
+  CostElsewhere elsewhere;
+  const PartEngine by = engine ? engine_of(*engine) : PartEngine();
+  const auto raised = call.run(
+      [&](const std::stop_token& stop) {
+        dump = analyze_dump_by(by, source, config, observer_of(call), stop, elsewhere);
+      },
+      [&](const Event& event) { event(tell); });
+  RunResources resources = cost.until_now();
+  resources.cpu_s += elsewhere.cpu_s;
+  resources.peak_rss_bytes = std::max(resources.peak_rss_bytes, elsewhere.peak_rss_bytes);
+  return nb::make_tuple(nb::cast(Run(std::move(*dump), resources)), raised_object(raised));
 }
 
 using HeadTuple = std::tuple<int, int, int, const HeadArrays*, const HeadArrays*>;
@@ -213,9 +196,13 @@ nb::tuple run_arrays(const std::vector<HeadTuple>& heads, const NamedTexts& opti
   const Cost cost(config.max_workers.value_or(usable_cores()));
   WatchedCall<Event> call;
   std::optional<ArrayRun> run;
-  const auto raised =
-      call.run([&](const std::stop_token& stop) { run = analyze_arrays(arrays, config, observer_of(call), stop); },
-               [&](const Event& event) { event(tell); });
+  const auto raised = call.run(
+      [&](const std::stop_token& stop) {
+        std::optional<ModelRotation> rotation;
+        if (config.analysis.num_triples > 0) rotation = rotation_of(config);
+        run = analyze_arrays(arrays, config, std::move(rotation), observer_of(call), stop);
+      },
+      [&](const Event& event) { event(tell); });
   Run result(std::move(*run), cost.until_now());
   result.given_ = settings;
   return nb::make_tuple(nb::cast(std::move(result)), raised_object(raised));
@@ -262,12 +249,14 @@ NB_MODULE(_runs, module) {
       .def("model_mean", &Run::model_mean, "column"_a, "Heads with a value, their mean, and its standard error.")
       .def("table", &Run::table, "name"_a, "The columns of a table as arrays by name.")
       .def("save", &Run::save, "folder"_a, "overwrite"_a, "Writes the tables and run.json; returns their paths.");
-  module.def("run_dump", &run_dump, "config_file"_a.none(), "options"_a, "ca_file"_a.none(), "tell"_a,
+  module.def("run_dump", &run_dump, "config_file"_a.none(), "options"_a, "ca_file"_a.none(), "kept_heads"_a.none(),
+             "engine"_a.none(), "tell"_a,
              "Measures a dump. Returns the run, and the exception that ended it early or None.");
   module.def("run_arrays", &run_arrays, "heads"_a, "options"_a, "tell"_a, "The same for heads in memory.");
   module.def("merge_shards", &merge_shards, "shards"_a, "output"_a, "overwrite"_a, "dataset_local_root"_a.none(),
              "max_workers"_a.none(), "tell"_a,
              "Writes the results of a run from its shards. Returns the exception that ended it early or None.");
+  bind_parts(module);
   bind_studies(module);
   bind_comparisons(module);
   bind_figures(module);

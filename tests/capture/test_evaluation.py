@@ -150,6 +150,10 @@ def test_wrong_plans_are_refused(model, measured, tmp_path):
         ap.evaluate_plan(small_model("gpt-neox partial"), plan, texts)
     with pytest.raises(ap.ConfigError, match="`shares`: 2 is no share"):
         ap.evaluate_plan(model, plan, texts, shares=[2])
+    with pytest.raises(ap.ConfigError, match="`long_texts: fold` is none of cut and chunk"):
+        ap.evaluate_plan(model, plan, texts, long_texts="fold")
+    with pytest.raises(ap.ConfigError, match="`texts`: give a file"):
+        ap.evaluate_plan(model, plan, None)
     with pytest.raises(ap.ConfigError, match="no text has two tokens"):
         ap.evaluate_plan(model, plan, [[3]])
     with pytest.raises(ap.Error, match="nothing"):

@@ -50,6 +50,7 @@ def test_the_field_has_a_name(tmp_path):
     ("name", "content", "message"),
     [
         ("a.jsonl", b'{"text": "x"}\n{"text": \n', "a.jsonl:2: this line is no JSON"),
+        ("a.jsonl", b"[" * 100_000 + b"\n", "a.jsonl:1: this line is JSON that is nested too deeply"),
         ("a.jsonl", b"[1]\n", "a.jsonl:1: this line is no JSON object"),
         ("a.jsonl", b'{"text": 3}\n', "a.jsonl:1: the field text is int, it should be text"),
         ("a.jsonl", b'{"text": " "}\n', "a.jsonl:1: the text is empty; leave it out"),

@@ -100,3 +100,22 @@ def test_another_pyarrow_is_refused_in_plain_words(monkeypatch):
     monkeypatch.setattr(_arrow, "version", lambda name: "21.0.0")
     with pytest.raises(ImportError, match=r"built for pyarrow 22, and pyarrow 21.0.0 is installed: pip install"):
         _arrow.check_pyarrow()
+
+
+def test_files_that_cannot_be_written_are_output_errors(tmp_path, results):
+    (tmp_path / "file").write_text("here before")
+    result = results["minidoc-qwen3"]
+    plan = ap.plan(result, keep=0.5)
+    for write in (
+        lambda: plan.to_file(tmp_path / "file" / "plan.tsv"),
+        lambda: ap.compare(result, result).save(tmp_path / "file"),
+        lambda: result.save(tmp_path / "file"),
+        lambda: result.report(tmp_path / "file" / "report.html"),
+    ):
+        with pytest.raises(ap.OutputError) as caught:
+            write()
+        assert caught.value.exit_code == 6
+        assert caught.value.file.startswith(str(tmp_path))
+    assert (tmp_path / "file").read_text() == "here before"
+    plan.to_file(tmp_path / "new" / "plan.tsv")
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["plan.tsv"]

@@ -95,3 +95,12 @@ def test_without_matplotlib_figures_say_what_to_install(result, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"pip install 'attention-plasticity\[figures\]'"):
         result.plot.heads()
+
+
+def test_labels_of_maps_stand_apart(results):
+    axes = results["smollm2-135m"].plot.distance()
+    axes.figure.draw_without_rendering()
+    for axis in (axes.xaxis, axes.yaxis):
+        boxes = [label.get_window_extent() for label in axis.get_ticklabels()]
+        assert len(boxes) > 4
+        assert not any(first.overlaps(second) for first, second in zip(boxes, boxes[1:]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,6 +39,8 @@ def test_a_plan_is_a_table(results, tmp_path):
     assert 0 < plan.saved(4096) < plan.saved(131072) < 1
     assert plan.to_file(tmp_path / "plan.tsv").read_text() == plan.text("tsv")
     assert "7 full" in repr(plan)
+    assert pickle.loads(pickle.dumps(plan)) == plan
+    assert plan != ap.plan(results["minidoc-qwen3"], keep=0.25)
 
 
 def test_plans_are_refused_as_by_the_program(results):

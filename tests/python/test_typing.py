@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,8 +25,26 @@ def test_mypy_is_content_with_a_users_file(tmp_path):
 
 def test_pyright_is_content_with_a_users_file(tmp_path):
     (tmp_path / "typed_use.py").write_text((HERE / "typed_use.py").read_text())
-    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard", "include": ["typed_use.py"]}')
+    # Some members of matplotlib have no types.
+    config = {"typeCheckingMode": "strict", "reportUnknownMemberType": False, "include": ["typed_use.py"]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
     check(tmp_path, "basedpyright", "--pythonpath", sys.executable, "--level", "error")
+
+
+def test_pyright_knows_the_type_of_all_that_is_public(tmp_path):
+    # It looks for the package in the environment that is active.
+    environment = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]), "VIRTUAL_ENV": sys.prefix}
+    done = subprocess.run(
+        [sys.executable, "-m", "basedpyright", "--verifytypes", "attention_plasticity", "--ignoreexternal"],
+        capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, **environment},
+    )
+    assert "Type completeness score: 100%" in done.stdout, done.stdout + done.stderr
+
+
+def test_mypy_is_content_with_the_stubs(tmp_path):
+    modules = ("_core", "_runs", "_capture")
+    # The stubs are made from the bindings, whose dicts have values of any type.
+    check(tmp_path, "mypy", "--strict", "--allow-any-generics", *(f"--module=attention_plasticity.{module}" for module in modules))
 
 
 def test_wrong_options_are_found(tmp_path):

@@ -14,6 +14,7 @@ import warnings
 from typing import Any
 
 from .._errors import Error, PlasticityWarning
+from .._printable import printable_lines, printable_text
 
 
 def _options(words: list[str]) -> dict[str, Any]:
@@ -33,7 +34,11 @@ def _with_flags(message: str) -> str:
 
 
 def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    print(printable_text(line), file=sys.stderr, flush=True)
+
+
+def _print(text: object) -> None:
+    print(printable_lines(str(text)))
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -59,8 +64,8 @@ def _capture(options: dict[str, Any], quiet: bool) -> None:
 
     dump = capture(options.pop("model"), None, options.pop("texts"), **options)
     if not quiet:
-        print(f"{dump.path}: {dump.documents} documents of {dump.model_name}")
-        print(f"next: attention-plasticity analyze --dataset_local_root {dump.path} -o OUT")
+        _print(f"{dump.path}: {dump.documents} documents of {dump.model_name}")
+        _print(f"next: attention-plasticity analyze --dataset_local_root {dump.path} -o OUT")
 
 
 def _study(options: dict[str, Any], quiet: bool) -> None:
@@ -68,9 +73,9 @@ def _study(options: dict[str, Any], quiet: bool) -> None:
 
     result = study(options.pop("model"), None, options.pop("texts"), **options)
     if not quiet:
-        print(result)
+        _print(result)
         folder = options["output"]
-        print(f"report: {os.path.join(folder, REPORT_FILE)}; labels: {os.path.join(folder, LABELS_FILE)}")
+        _print(f"report: {os.path.join(folder, REPORT_FILE)}; labels: {os.path.join(folder, LABELS_FILE)}")
 
 
 def _evaluate(options: dict[str, Any], quiet: bool) -> None:
@@ -89,7 +94,7 @@ def _evaluate(options: dict[str, Any], quiet: bool) -> None:
     found = evaluate_plan(options.pop("model"), options.pop("plan", None), options.pop("texts"), **options)
     if output is not None:
         found.to_file(output)
-    print(found)
+    _print(found)
 
 
 def main(words: list[str]) -> int:

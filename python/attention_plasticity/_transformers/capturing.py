@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from .. import _capture  # type: ignore[attr-defined]
 from .._errors import ConfigError
 from .._option_values import as_texts
+from .._printable import printable_text
 from .._progress import Progress, warn
-from .documents import Document, batches, digest, longest, tokenized
+from .documents import Document, batches, digest
 from .forward import layer_calls, padded, run
 from .labels import label_heads
-from .models import LoadedModel, as_loaded
+from .models import LoadedModel
+from .opening import check_counts, open_model_and_texts
 from .rows import Handing, RowTaker, TakenLayer, Wanted
-from .texts import read_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +53,7 @@ class Dump:
 
     def __repr__(self) -> str:
         where = "in memory" if self.path is None else str(self.path)
-        return f"<Dump {self.model_name}: {self.documents} documents, {where}>"
+        return f"<Dump {printable_text(f'{self.model_name}: {self.documents} documents, {where}')}>"
 
     @property
     def heads(self) -> dict[tuple[int, int, int], tuple[dict[str, Any], dict[str, Any]]]:
@@ -181,38 +182,29 @@ def capture(
     Raises ConfigError, InputError, AccessError, OutputError.
 
     """
-    _check_choice("long_texts", long_texts, ("cut", "chunk"))
-    check_counts(batch_size=batch_size, max_documents=max_documents)
-    if texts is None:
-        raise ConfigError('`texts`: give a file, a folder, a list of strings, or "sample"')
-    source = read_texts(texts, field=text_field, split=text_split, max_documents=max_documents)
-    loading = {"dtype": dtype, "device": device, "device_map": device_map, "attention": attention}
-    loading.update({"revision": revision, "gguf_file": gguf_file, "trust_remote_code": trust_remote_code})  # type: ignore[dict-item]
-    loaded = as_loaded(model, tokenizer, loading)
-    length = longest(loaded, max_length)
-    documents = tokenized(
-        loaded,
-        source,
-        max_length=length,
-        long_texts=long_texts,
+    check_counts(batch_size=batch_size)
+    opened = open_model_and_texts(
+        model,
+        tokenizer,
+        texts,
+        max_length=max_length,
         max_documents=max_documents,
+        long_texts=long_texts,
+        text_field=text_field,
+        text_split=text_split,
         chat_template=chat_template,
+        dtype=dtype,
+        device=device,
+        device_map=device_map,
+        attention=attention,
+        revision=revision,
+        gguf_file=gguf_file,
+        trust_remote_code=trust_remote_code,
     )
     named = os.fsdecode(texts) if isinstance(texts, (str, os.PathLike)) else ""
     with Progress(progress) as tell:
-        return _captured(loaded, documents, named, output, labels, batch_size, {**options, "max_length": length}, tell)
-
-
-def check_counts(**counts: int | None) -> None:
-    """Raises ConfigError for a count below 1."""
-    for name, count in counts.items():
-        if count is not None and count < 1:
-            raise ConfigError(f"`{name}: {count}` should be at least 1")
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ConfigError(f"`{name}: {value}` is none of {' and '.join(choices)}")
+        settings = {**options, "max_length": opened.max_length}
+        return _captured(opened.loaded, opened.documents, named, output, labels, batch_size, settings, tell)
 
 
 def _captured(

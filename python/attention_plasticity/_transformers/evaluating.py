@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._errors import ConfigError
+from .._files import write_text
+from .._printable import printable_lines, printable_text
 from .._progress import Progress
 from .._result import Result, load
 from .._study import Plan, plan as make_plan, read_plan
-from .capturing import check_counts, layer_shapes
+from .capturing import layer_shapes
 from .cutting import Cutting
-from .documents import Document, batches, longest, tokenized
+from .documents import Document, batches
 from .forward import padded, run
-from .models import LoadedModel, as_loaded
-from .texts import read_texts
+from .models import LoadedModel
+from .opening import check_counts, open_model_and_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,14 +64,14 @@ class Evaluation:
 
     def __repr__(self) -> str:
         lines = [
-            f"{self.model}: {len(self.losses)} documents, {self.tokens} tokens; cut heads keep {self.sinks} + {self.window}"
+            f"{printable_text(self.model)}: {len(self.losses)} documents, {self.tokens} tokens; cut heads keep {self.sinks} + {self.window}"
             " tokens",
             f"{'ranking':<24}{'kept':>7}{'loss':>9}{'difference':>12}{'error':>9}",
         ]
         for row in self.table.itertuples():
             error = "" if np.isnan(row.error) else f"{row.error:.4f}"
             lines.append(f"{row.ranking:<24}{row.kept:>7.1%}{row.loss:>9.4f}{row.difference:>+12.4f}{error:>9}")
-        return "\n".join(lines)
+        return printable_lines("\n".join(lines))
 
     def _repr_html_(self) -> str:
         return str(self.table.to_html(index=False))
@@ -90,7 +92,7 @@ class Evaluation:
     def to_file(self, file: str | os.PathLike[str]) -> Path:
         """Writes it as JSON."""
         path = Path(os.fsdecode(file))
-        path.write_text(json.dumps(self.json(), indent=2) + "\n")
+        write_text(path, json.dumps(self.json(), indent=2) + "\n")
         return path
 
 
@@ -193,7 +195,7 @@ def evaluate_plan(
     Cut heads see their sinks and their window in every layer, as the model reads whole documents; nothing is generated.
     Model, texts and the other options are those of `capture`.
     """
-    check_counts(batch_size=batch_size, max_documents=max_documents, random_seeds=random_seeds)
+    check_counts(batch_size=batch_size, random_seeds=random_seeds)
     for share in shares:
         if not 0 <= share <= 1:
             raise ConfigError(f"`shares`: {share} is no share; shares lie between 0 and 1")
@@ -202,29 +204,35 @@ def evaluate_plan(
         rankings = () if results is None else ("ap_exact", RANDOM)
     if given is None and not rankings:
         raise ConfigError("`plan` or `results` is needed: there is no plan to price")
-    source = read_texts(texts, field=text_field, split=text_split, max_documents=max_documents)
-    loading = {"dtype": dtype, "device": device, "device_map": device_map, "attention": attention}
-    loading.update({"revision": revision, "gguf_file": gguf_file, "trust_remote_code": trust_remote_code})  # type: ignore[dict-item]
     if given is not None:
         window = given.window if window is None else window
         sinks = given.sinks if sinks is None else sinks
     sizes = {name: value for name, value in (("group", group), ("window", window), ("sinks", sinks)) if value is not None}
     variants = [] if given is None else [_Variant("plan", given)]
     variants += _variants(results, labels, rankings, shares, random_seeds, sizes)
-    loaded = as_loaded(model, tokenizer, loading)
-    documents = tokenized(
-        loaded,
-        source,
-        max_length=longest(loaded, max_length),
-        long_texts=long_texts,
+    opened = open_model_and_texts(
+        model,
+        tokenizer,
+        texts,
+        max_length=max_length,
         max_documents=max_documents,
+        long_texts=long_texts,
+        text_field=text_field,
+        text_split=text_split,
         chat_template=chat_template,
+        dtype=dtype,
+        device=device,
+        device_map=device_map,
+        attention=attention,
+        revision=revision,
+        gguf_file=gguf_file,
+        trust_remote_code=trust_remote_code,
     )
-    documents = [document for document in documents if len(document.ids) > 1]
+    documents = [document for document in opened.documents if len(document.ids) > 1]
     if not documents:
         raise ConfigError("no text has two tokens, so there is nothing to predict")
     with Progress(progress) as tell:
-        return _evaluation(loaded, documents, variants, batch_size, tell)
+        return _evaluation(opened.loaded, documents, variants, batch_size, tell)
 
 
 def _evaluation(

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._analyze import analyze
 from .._errors import ConfigError
+from .._files import write_text
 from .._result import Result, load
 from .capturing import LABELS_FILE, capture
 
@@ -43,7 +44,7 @@ def study(
     labels = folder / LABELS_FILE
     assert dump.path is not None
     found = dump.path / LABELS_FILE
-    labels.write_bytes(found.read_bytes())
+    write_text(labels, found.read_text(encoding="utf-8"))
     # From the files, so that the page names their folder.
     load(folder).report(folder / REPORT_FILE, labels=labels)
     return result

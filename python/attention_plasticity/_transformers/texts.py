@@ -111,6 +111,8 @@ def _lines(path: Path, field: str) -> Iterator[Text]:
             row = json.loads(line)
         except ValueError as error:
             raise InputError(f"this line is no JSON: {error}", place) from None
+        except RecursionError:
+            raise InputError("this line is JSON that is nested too deeply", place) from None
         if not isinstance(row, dict):
             raise InputError("this line is no JSON object", place)
         yield _row_text(row.get(field), field, row, place)

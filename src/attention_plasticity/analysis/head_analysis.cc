@@ -106,7 +106,8 @@ PositionModel follow_position(const RowsView& queries, std::span<const double> o
                                 oriented_sums.tt,
                                 reflected_mean,
                                 reflect(oriented_sums.tx, reflection),
-                                components.squares};
+                                components.squares,
+                                oriented_sums.origin};
   LineFit reflected_lines = fit_lines(reflected_sums);
   result.scalar = scalar_predictability(queries.position, reflected_queries.along_slope());
   result.residual = residual_normality(queries.position, reflected_queries.first_component(), reflected_lines.slope[0],

@@ -44,8 +44,7 @@ CountedVector<double> near_log_positions(std::span<const double> position, doubl
 // log2(t + 1) of each position, or where they lie close together for their size its difference from some number. Most
 // positions are small whole numbers that occur many times, so their values are kept.
 CountedVector<double> log_positions(std::span<const double> position) {
-  const auto [smallest, largest] = std::ranges::minmax(position);
-  if (smallest > far_from_zero * (largest - smallest)) return near_log_positions(position, smallest);
+  if (const double origin = line_origin(position); origin > 0) return near_log_positions(position, origin);
   std::vector<double> known(4096, -1.0);
   CountedVector<double> result(position.size());
   for (std::size_t i = 0; i < position.size(); ++i) {

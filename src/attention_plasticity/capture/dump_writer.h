@@ -39,6 +39,7 @@ class DumpWriter {
   bool is_complete() const { return folder_.is_complete(); }
   /// The documents that need not be handed over again, ascending.
   std::vector<std::uint64_t> finished() const;
+  const CaptureProgress& progress() const { return progress_; }
   const LayerHeads& heads(int layer) const { return progress_.heads(layer); }
   void begin_document(std::uint64_t document, std::size_t length);
   LayerPositions positions(std::uint64_t document, int layer) const { return progress_.positions(document, layer); }

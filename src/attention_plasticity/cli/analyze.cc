@@ -13,9 +13,11 @@
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/engine_flags.h"
 #include "attention_plasticity/cli/fetching.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/machine.h"
+#include "attention_plasticity/cli/output_address.h"
 #include "attention_plasticity/cli/output_locks.h"
 #include "attention_plasticity/cli/progress.h"
 #include "attention_plasticity/cli/run_summary.h"
@@ -30,6 +32,8 @@
 #include "attention_plasticity/run/dump_run.h"
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/run_manifest.h"
+#include "attention_plasticity/run/stored_output.h"
+#include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
 namespace {
@@ -142,9 +146,15 @@ std::string resume_command(const Arguments& arguments) {
   std::string command = "attention-plasticity analyze";
   for (const Setting& flag : arguments.flags) {
     if (flag.field == "resume") continue;
-    command += fmt::format(" --{} {}", flag.field, shell_word(flag.value.value_or("null")));
+    command += fmt::format(" --{} {}", flag.field, shell_word(without_credentials(flag.value.value_or("null"))));
   }
   return command + " --resume";
+}
+
+// What only a run on this machine can do.
+void check_engine(const AnalyzeFlags& flags, const EngineFlags& engine) {
+  if (engine.engine == 0 || !(flags.shard || flags.plan || flags.plan_only)) return;
+  throw Error(ErrorKind::usage, "--engine ray places the heads by itself; leave out --shard, --plan and --plan_only");
 }
 
 RunPart part_of(const AnalyzeFlags& flags) {
@@ -164,10 +174,14 @@ RunPart part_of(const AnalyzeFlags& flags) {
 // One run, from its configuration to its tables, or a part of it.
 class Analysis {
  public:
-  Analysis(const AnalyzeFlags& flags, const Arguments& arguments, const RunConfig& config, Verbosity verbosity,
-           const Terminal& terminal, const StopOnSignal& interruption)
+  /// `output`: the store that results go to; null: they stay on disk. `engine`: who measures the heads; null: this
+  /// process.
+  Analysis(const AnalyzeFlags& flags, const Arguments& arguments, const RunConfig& config, const StoredOutput* output,
+           EngineProcess* engine, Verbosity verbosity, const Terminal& terminal, const StopOnSignal& interruption)
       : flags_(flags),
         arguments_(arguments),
+        output_(output),
+        engine_(engine),
         workers_(config.max_workers.value_or(usable_cores())),
         verbosity_(verbosity),
         terminal_(terminal),
@@ -200,9 +214,11 @@ class Analysis {
     DownloadDisplay downloads(progress);
     const RunPlan plan = run_.make_plan(observer(progress, downloads), interruption_.token());
     write_file_atomically(file, plan.text());
+    const std::string place = put({file}).front();
+    forget_output();
     if (verbosity_ != Verbosity::quiet) {
-      print(fmt::format("{}: {}, {}; give each shard --plan {}\n", file, counted_text(prepared().tasks.size(), "head"),
-                        counted_text(plan.examples.size(), "example"), file));
+      print(fmt::format("{}: {}, {}; give each shard --plan {}\n", place, counted_text(prepared().tasks.size(), "head"),
+                        counted_text(plan.examples.size(), "example"), place));
     }
     return 0;
   }
@@ -229,10 +245,13 @@ class Analysis {
     record.heads = std::move(outcomes.heads);
     record.manifest = manifest_text(prepared(), config());
     record.resources = resources();
-    const std::vector<std::string> files = written([&] { return write_shard(record, config()); });
+    const std::vector<std::string> files = written([&] { return put(write_shard(record, config())); });
     const auto failed = static_cast<std::size_t>(
         std::ranges::count_if(record.heads, [](const HeadOutcome& head) { return head.failure.has_value(); }));
-    if (failed == 0) run_.forget_kept();
+    if (failed == 0) {
+      run_.forget_kept();
+      forget_output();
+    }
     if (verbosity_ != Verbosity::quiet) {
       print(fmt::format("shard {}: {} of {} analysed, {} failed: {}\n", shard.text(), record.heads.size() - failed,
                         counted_text(prepared().tasks.size(), "head"), failed, files.back()));
@@ -251,12 +270,15 @@ class Analysis {
     const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared(), label_notes);
     const RunResult result = measure(label_notes);
     const std::vector<std::string> files =
-        written([&] { return write_results(prepared(), config(), result, resources()); });
+        written([&] { return put_whole(result, write_results(prepared(), config(), result, resources())); });
     if (result.interrupted) return interrupted(result, files);
     if (result.results.empty()) {
       throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
     }
-    if (result.failures.empty()) run_.forget_kept();
+    if (result.failures.empty()) {
+      run_.forget_kept();
+      forget_output();
+    }
     if (verbosity_ != Verbosity::quiet) print_summary(prepared(), config(), result, files, labels);
     return exit_code_of(result);
   }
@@ -275,6 +297,18 @@ class Analysis {
     }
   }
 
+  // Brings files to the store, if they go there. Returns where they are then.
+  std::vector<std::string> put(const std::vector<std::string>& files) const {
+    return output_ == nullptr ? files : output_->put(files);
+  }
+  // What an interrupted run leaves, or one whose heads all failed, stays on disk.
+  std::vector<std::string> put_whole(const RunResult& result, const std::vector<std::string>& files) const {
+    return result.interrupted || result.results.empty() ? files : put(files);
+  }
+  void forget_output() const {
+    if (output_ != nullptr) output_->forget();
+  }
+
   int say_complete(const std::string& file) const {
     if (verbosity_ != Verbosity::quiet) tell(fmt::format("{}: this run is complete; nothing is left to do\n", file));
     return 0;
@@ -282,7 +316,7 @@ class Analysis {
 
   RunResources resources() const {
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    return {workers_, wall, cpu_seconds(), peak_rss_bytes()};
+    return {workers_, wall, cpu_seconds() + elsewhere_.cpu_s, std::max(peak_rss_bytes(), elsewhere_.peak_rss_bytes)};
   }
 
   static RunObserver observer(Progress& progress, DownloadDisplay& downloads) {
@@ -302,7 +336,9 @@ class Analysis {
     Progress progress(verbosity_, terminal_, "heads");
     for (const std::string& note : label_notes) progress.note(note);
     DownloadDisplay downloads(progress);
-    return run_.measure(workers_, observer(progress, downloads), interruption_.token(), keep());
+    const RunObserver told = observer(progress, downloads);
+    if (engine_ == nullptr) return run_.measure(workers_, told, interruption_.token(), keep());
+    return run_.measure_by(function_of(*engine_), workers_, told, interruption_.token(), elsewhere_, keep());
   }
 
   std::string how_to_resume() const { return fmt::format("to go on: {}\n", resume_command(arguments_)); }
@@ -322,6 +358,9 @@ class Analysis {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const AnalyzeFlags& flags_;
   const Arguments& arguments_;
+  const StoredOutput* output_;
+  EngineProcess* engine_;
+  CostElsewhere elsewhere_;
   int workers_;
   Verbosity verbosity_;
   Terminal terminal_;
@@ -336,6 +375,7 @@ Command analyze_command() {
   Command command{"analyze", "", "Measure every head of a dump and write the tables.", {}};
   command.flags.push_back(config_flag("YAML file with any of the fields below; flags win over it."));
   for (const Field& flag : analyze_table()) command.flags.push_back(flag);
+  for (const Field& flag : engine_table()) command.flags.push_back(flag);
   command.flags.insert(command.flags.end(), config_fields().begin(), config_fields().end());
   command.examples = {
       {"attention-plasticity analyze --dataset_local_root DUMP -o out/mine", "Measure a dump on disk."},
@@ -346,6 +386,8 @@ Command analyze_command() {
        "Go on with a run that ended early."},
       {"attention-plasticity analyze --dataset_local_root DUMP --shard 1/2 -o out/shard-1",
        "Measure the first of two parts; merge puts them together."},
+      {"attention-plasticity analyze --dataset_local_root DUMP -o out/mine --engine ray --address HOST:6379",
+       "Measure on the nodes of a Ray cluster."},
   };
   return command;
 }
@@ -357,17 +399,23 @@ int run_analyze(const Arguments& arguments) {
     return exit_code(ErrorKind::usage);
   }
   const AnalyzeFlags flags = options_of(analyze_table(), arguments);
-  const RunConfig config = resolve_config(configured_settings(arguments, config_fields()));
+  const EngineFlags engine_flags = options_of(engine_table(), arguments);
+  check_engine(flags, engine_flags);
+  std::vector<Setting> settings = configured_settings(arguments, config_fields());
+  const std::unique_ptr<StoredOutput> output = stored_output(settings);
+  const RunConfig config = resolve_config(settings);
   const Terminal terminal = Terminal::of_standard_error();
   const Verbosity verbosity = verbosity_of(flags.quiet, flags.progress, terminal);
   StopOnSignal interruption([&] {
     if (verbosity == Verbosity::quiet) return;
     // Clears the bar, into which the terminal has echoed ^C. The bar is drawn again below.
     if (verbosity == Verbosity::bar) redraw("");
-    tell("stopping after the heads in progress; interrupt again to quit at once\n");
+    tell("stopping; finished heads are kept; interrupt again to quit at once\n");
   });
   try {
-    return Analysis(flags, arguments, config, verbosity, terminal, interruption).run();
+    const std::unique_ptr<EngineProcess> engine =
+        flags.dry_run ? nullptr : started_engine(engine_flags, interruption.token());
+    return Analysis(flags, arguments, config, output.get(), engine.get(), verbosity, terminal, interruption).run();
   } catch (const Stopped&) {
     tell("interrupted before any head was finished\n");
     return 128 + interruption.signal();

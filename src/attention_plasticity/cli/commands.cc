@@ -12,8 +12,8 @@ std::span<const Subcommand> subcommands() {
       Subcommand{inspect_command, run_inspect},   Subcommand{man_command, run_man},
       Subcommand{merge_command, run_merge},       Subcommand{plan_command, run_plan},
       Subcommand{plot_command, run_plot},         Subcommand{report_command, run_report},
-      Subcommand{study_command, run_study},       Subcommand{synth_command, run_synth},
-      Subcommand{validate_command, run_validate},
+      Subcommand{study_command, run_study},       Subcommand{sweep_command, run_sweep},
+      Subcommand{synth_command, run_synth},       Subcommand{validate_command, run_validate},
   };
   return all;
 }
@@ -28,7 +28,7 @@ std::vector<Command> all_commands() {
 std::span<const ExitStatus> exit_statuses() {
   static constexpr std::array all{
       ExitStatus{"0", "all done"},
-      ExitStatus{"1", "some heads failed"},
+      ExitStatus{"1", "some heads, or runs of a sweep, failed"},
       ExitStatus{"2", "wrong use"},
       ExitStatus{"3", "unusable input"},
       ExitStatus{"4", "no such dataset or no access"},

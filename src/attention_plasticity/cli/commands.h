@@ -67,6 +67,9 @@ int run_report(const Arguments& arguments);
 Command study_command();
 int run_study(const Arguments& arguments);
 
+Command sweep_command();
+int run_sweep(const Arguments& arguments);
+
 Command synth_command();
 int run_synth(const Arguments& arguments);
 

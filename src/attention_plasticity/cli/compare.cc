@@ -5,6 +5,7 @@
 #include <span>
 
 #include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/gnuplot_here.h"
@@ -19,6 +20,7 @@
 #include "attention_plasticity/report/report.h"
 #include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/results/result_files.h"
+#include "attention_plasticity/sweep/sweep_index.h"
 
 namespace attention_plasticity {
 namespace {
@@ -155,6 +157,31 @@ void follow(std::span<const ComparedRun> runs, const std::vector<std::string>& f
               {{"series.png", FigureKind::series}});
 }
 
+// Folders of runs; in place of the folder of a sweep, those of its finished runs, in its order.
+std::vector<std::string> run_folders(const std::vector<std::string>& given) {
+  std::vector<std::string> folders;
+  for (const std::string& folder : given) {
+    const auto index = read_sweep_index(folder);
+    if (!index) {
+      folders.push_back(folder);
+      continue;
+    }
+    std::size_t left_out = 0;
+    for (const IndexedRun& run : *index) {
+      if (run.state == SweepState::done) {
+        folders.push_back((std::filesystem::path(folder) / run.folder).string());
+      } else {
+        ++left_out;
+      }
+    }
+    if (left_out > 0) {
+      tell_line(fmt::format("{}: {} of {} of this sweep {} not done and left out", folder, left_out,
+                            counted_text(index->size(), "run"), left_out == 1 ? "is" : "are"));
+    }
+  }
+  return folders;
+}
+
 }  // namespace
 
 Command compare_command() {
@@ -165,12 +192,13 @@ Command compare_command() {
           {{"attention-plasticity compare out/base out/tuned --output out/diff",
             "Which heads did fine-tuning change? The runs are folders of results."},
            {"attention-plasticity compare out/step-* --series --output out/training",
-            "How do heads change over the steps of a training?"}}};
+            "How do heads change over the steps of a training?"},
+           {"attention-plasticity compare out/sweep --series", "The same for the finished runs of a sweep."}}};
 }
 
 int run_compare(const Arguments& arguments) {
   const CompareFlags flags = options_of(compare_table(), arguments);
-  const std::vector<std::string>& folders = arguments.positionals;
+  const std::vector<std::string> folders = run_folders(arguments.positionals);
   check_scope(arguments.flags, descriptions(compare_table()), flags.series ? "series" : "pair",
               "a comparison of two runs");
   if (folders.size() < 2) {

@@ -64,7 +64,7 @@ void print_json(const DumpInspection& dump, const std::optional<RotationInspecti
   for (const LayersOfRotation& group : dump.rotation) {
     rotation.push_back({{"rotation", group.rotation}, {"layers", group.layers}});
   }
-  Json json{{"folder", dump.layout.folder.generic_string()},
+  Json json{{"folder", dump.layout.folder.string()},
             {"model", value_or_null(dump.capture.model_name)},
             {"sampling",
              {{"strategy", value_or_null(dump.capture.sampling_strategy)},

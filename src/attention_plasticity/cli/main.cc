@@ -16,6 +16,7 @@
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/store/store.h"
 #include "attention_plasticity/version.h"
 
 namespace attention_plasticity {
@@ -101,6 +102,7 @@ int report_failure() {
 int main(int argc, char** argv) {
   namespace ap = attention_plasticity;
   ap::prepare_standard_streams();
+  const ap::StoreSession stores;  // nothing exits past it
   int code = 0;
   try {
     code = ap::dispatch({argv + 1, argv + argc});

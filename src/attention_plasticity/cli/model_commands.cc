@@ -9,50 +9,21 @@
 #include <vector>
 
 #include "attention_plasticity/capture/capture_settings.h"
+#include "attention_plasticity/capture/gguf_magic.h"
 #include "attention_plasticity/cli/commands.h"
-#include "attention_plasticity/cli/machine.h"
+#include "attention_plasticity/cli/model_flags.h"
+#include "attention_plasticity/cli/native_capture.h"
+#include "attention_plasticity/cli/python.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/settings/field.h"
 
-// capture, study and evaluate run a model, which is Python's work. The program reads their flags, as it does for every
-// subcommand, and becomes the Python that has started it: `python -m attention_plasticity._transformers capture
+// capture, study and evaluate run a model. GGUF files are run by libllama, where it was built in
+// (cli/native_capture.h); all else, and evaluate, is Python's work. The program reads the flags, as it does for every
+// subcommand, and then becomes the Python that has started it: `python -m attention_plasticity._transformers capture
 // model=org/name batch_size:=4`. Each value that was given is a word: name=TEXT, or name:=JSON.
 
 namespace attention_plasticity {
 namespace {
-
-// The variable in which the entry point of the Python package hands over its interpreter.
-constexpr const char* python_variable = "ATTENTION_PLASTICITY_PYTHON";
-
-struct ModelFlags {
-  std::optional<std::string> model;
-  std::optional<std::string> dtype;
-  std::optional<std::string> device;
-  std::optional<std::string> device_map;
-  std::optional<std::string> attention;
-  std::optional<std::string> revision;
-  std::optional<std::string> gguf_file;
-  bool trust_remote_code = false;
-};
-
-struct TextFlags {
-  std::optional<std::string> texts;
-  std::optional<std::string> text_field;
-  std::optional<std::string> text_split;
-  std::optional<std::uint64_t> max_documents;
-  std::size_t long_texts = 0;
-  bool chat_template = false;
-  std::optional<std::uint64_t> batch_size;
-};
-
-struct LabelFlags {
-  bool labels = false;
-};
-
-struct OutputFlags {
-  std::optional<std::string> output;
-  bool quiet = false;
-};
 
 struct EvaluationFlags {
   std::optional<std::string> plan;
@@ -66,61 +37,6 @@ struct EvaluationFlags {
   std::optional<std::uint64_t> sinks;
   std::optional<std::uint64_t> max_length;
 };
-
-const FieldTable<ModelFlags>& model_table() {
-  using Flags = ModelFlags;
-  static const FieldTable<Flags> table{
-      {"model", values::any_text("MODEL"), &Flags::model,
-       "Name of a repository of the Hugging Face Hub, a folder, or a GGUF file."},
-      {"dtype", values::any_text("NAME"), &Flags::dtype,
-       "float32, bfloat16 or float16; auto: that of the model's files.", "auto"},
-      {"device", values::any_text("NAME"), &Flags::device, "Where the model runs: cpu, cuda, cuda:1, mps.",
-       "a GPU if there is one"},
-      {"device_map", values::any_text("NAME"), &Flags::device_map,
-       "Instead of --device: spread the model over devices, as accelerate does (auto).", "none"},
-      {"attention", values::any_text("NAME"), &Flags::attention,
-       "How the model computes its attention: sdpa, eager, flash_attention_2.", "as the model does"},
-      {"revision", values::any_text("NAME"), &Flags::revision, "Branch, tag or commit of the model.", "main"},
-      {"gguf_file", values::any_text("NAME"), &Flags::gguf_file, "The GGUF file of a repository that has several.",
-       "none"},
-      {"trust_remote_code", values::boolean(), &Flags::trust_remote_code, "Run Python code that comes with the model."},
-  };
-  return table;
-}
-
-const FieldTable<TextFlags>& text_table() {
-  using Flags = TextFlags;
-  static const FieldTable<Flags> table{
-      {"texts", values::any_text("TEXTS"), &Flags::texts,
-       "A .txt, .jsonl or Parquet file, a folder of these, a dataset of the Hub, or sample: texts that come with the "
-       "package."},
-      {"text_field", values::any_text("NAME"), &Flags::text_field, "Field of .jsonl, column of Parquet.", "text"},
-      {"text_split", values::any_text("NAME"), &Flags::text_split, "Split of a dataset of the Hub.", "train"},
-      {"max_documents", values::count(), &Flags::max_documents, "How many documents to read.", "all"},
-      {"long_texts", values::word({"cut", "chunk"}), &Flags::long_texts,
-       "What becomes of texts longer than --max_length: they are cut, or become several documents."},
-      {"chat_template", values::boolean(), &Flags::chat_template,
-       "Put each text into the model's chat template, as what a user says."},
-      {"batch_size", values::count(), &Flags::batch_size, "Documents that the model reads at once.", "1"},
-  };
-  return table;
-}
-
-// A study always labels.
-const FieldTable<LabelFlags>& label_table() {
-  static const FieldTable<LabelFlags> table{
-      {"labels", values::boolean(), &LabelFlags::labels,
-       "Label the heads too, by what the model attends to: head_labels.csv of the dump."},
-  };
-  return table;
-}
-
-FieldTable<OutputFlags> output_table(const std::string& help, const std::string& absent) {
-  return {
-      {"output", values::any_text(), &OutputFlags::output, help, absent},
-      {"quiet", values::boolean(), &OutputFlags::quiet, "Print nothing but warnings and what was asked for."},
-  };
-}
 
 const FieldTable<EvaluationFlags>& evaluation_table() {
   using Flags = EvaluationFlags;
@@ -164,9 +80,11 @@ void append(std::vector<Field>& fields, const FieldTable<Options>& table, const 
 std::vector<Field> capture_fields(const std::string& output, bool may_label) {
   std::vector<Field> fields;
   append(fields, model_table(), "The model");
+  append(fields, native_table(), "The model");
   append(fields, text_table(), "The texts");
   append(fields, capture_table(), "What is captured");
   if (may_label) append(fields, label_table(), "What is captured");
+  if (!may_label) append(fields, study_table(), "What is captured");
   append(fields, output_table(output, ""), "The output");
   return fields;
 }
@@ -180,23 +98,28 @@ std::vector<Field> evaluation_fields() {
   return fields;
 }
 
-// Becomes Python, or says how to get it. Returns never.
-[[noreturn]] void become_python(const std::string& command, const std::vector<std::string>& words) {
-  const auto python = environment_variable(python_variable);
-  if (!python || python->empty()) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} runs a model, which takes the Python package: pip install "
-                            "'attention-plasticity[capture]', and start the attention-plasticity that comes with it",
-                            command));
+// The beginning of the sentence that says what a command needs.
+std::string what_takes(const std::string& command, bool is_gguf) {
+  if (is_gguf && command == "evaluate") {
+    return "evaluate hides keys from single KV heads, which libllama cannot do; it takes";
   }
-  std::vector<std::string> all{*python, "-m", "attention_plasticity._transformers", command};
+  if (!is_gguf || has_native_capture()) return fmt::format("{} runs a model, which takes", command);
+  return fmt::format("{} of a GGUF file takes a program with libllama, which `make capture` builds, or", command);
+}
+
+// Becomes Python, or says how to get it. Returns never.
+[[noreturn]] void become_python(const std::string& command, const Arguments& arguments,
+                                const std::vector<std::string>& words) {
+  const bool is_gguf = names_gguf_file(arguments.value("model").value_or(""));
+  const std::string python = python_of_package(what_takes(command, is_gguf), "capture");
+  std::vector<std::string> all{python, "-m", "attention_plasticity._transformers", command};
   all.insert(all.end(), words.begin(), words.end());
   std::vector<char*> argv;
   argv.reserve(all.size() + 1);
   for (std::string& word : all) argv.push_back(word.data());
   argv.push_back(nullptr);
-  ::execv(python->c_str(), argv.data());
-  throw Error(ErrorKind::input, fmt::format("cannot be started: {}", std::strerror(errno)), *python);
+  ::execv(python.c_str(), argv.data());
+  throw Error(ErrorKind::input, fmt::format("cannot be started: {}", std::strerror(errno)), python);
 }
 
 void require(const Arguments& arguments, std::string_view flag, std::string_view command, std::string_view what) {
@@ -231,14 +154,45 @@ std::vector<std::string> model_and_texts(const Arguments& arguments) {
   return words;
 }
 
+// Flags that say nothing to the way that is taken would be left out silently.
+template <class Options>
+void refuse_flags(const FieldTable<Options>& table, const Arguments& arguments, std::string_view why) {
+  for (const TypedField<Options>& field : table) {
+    if (field.name == "model" || field.name == "backend" || !arguments.value(field.name)) continue;
+    throw Error(ErrorKind::usage, fmt::format("--{} {}", field.name, why));
+  }
+}
+
+bool is_native(const Arguments& arguments) {
+  switch (options_of(native_table(), arguments).backend) {
+    case Backend::transformers:
+      return false;
+    case Backend::llama:
+      if (has_native_capture()) return true;
+      throw Error(ErrorKind::usage, "this program was built without libllama; `make capture` builds it in");
+    case Backend::automatic:
+      break;
+  }
+  return has_native_capture() && names_gguf_file(arguments.value("model").value_or(""));
+}
+
 int run_capturing(const std::string& command, const std::string& output, const Arguments& arguments) {
   require_model_and_texts(arguments, command);
   require(arguments, "output", command, "the folder to write to");
+  if (is_native(arguments)) {
+    refuse_flags(model_table(), arguments, "is for models of transformers, not for a GGUF file that libllama runs");
+    if (arguments.value("text_split")) {
+      throw Error(ErrorKind::usage, "--text_split is for datasets of the Hub, which take --backend transformers");
+    }
+    return command == "study" ? run_native_study(arguments) : run_native_capture(arguments);
+  }
+  refuse_flags(study_table(), arguments, "is for a GGUF file that libllama runs, not for models of transformers");
+  refuse_flags(native_table(), arguments, "is for a GGUF file that libllama runs, not for models of transformers");
   std::vector<std::string> words = model_and_texts(arguments);
   add_words(words, capture_table(), arguments);
   add_words(words, label_table(), arguments);
   add_words(words, output_table(output, ""), arguments);
-  become_python(command, words);
+  become_python(command, arguments, words);
 }
 
 }  // namespace
@@ -246,12 +200,14 @@ int run_capturing(const std::string& command, const std::string& output, const A
 Command capture_command() {
   return {"capture",
           "",
-          "Run a model over texts and write a dump of its queries and keys (Python package).",
+          "Run a model over texts and write a dump of its queries and keys.",
           capture_fields(dump_help, true),
           {{"attention-plasticity capture --model HuggingFaceTB/SmolLM2-135M --texts docs.jsonl -o out/dump",
             "Capture a model of the Hub; then analyse it with --dataset_local_root out/dump."},
            {"attention-plasticity capture --model ./mine --texts sample --max_length 1024 --layers 0-3 -o out/dump",
-            "Some layers of a model on disk, with the texts that come with the package."}}};
+            "Some layers of a model on disk, with the texts that come with the package."},
+           {"attention-plasticity capture --model model.gguf --texts docs.txt -o out/dump",
+            "A GGUF file, without Python where the program has libllama."}}};
 }
 
 int run_capture(const Arguments& arguments) { return run_capturing("capture", dump_help, arguments); }
@@ -259,7 +215,7 @@ int run_capture(const Arguments& arguments) { return run_capturing("capture", du
 Command study_command() {
   return {"study",
           "",
-          "Capture, label and analyse a model, and write its report (Python package).",
+          "Capture, label and analyse a model, and write its report.",
           capture_fields(study_help, false),
           {{"attention-plasticity study --model HuggingFaceTB/SmolLM2-135M --texts docs.jsonl -o out/mine",
             "From a model to its report."}}};
@@ -288,7 +244,7 @@ int run_evaluate(const Arguments& arguments) {
   std::vector<std::string> words = model_and_texts(arguments);
   add_words(words, evaluation_table(), arguments);
   add_words(words, output_table(evaluation_help, "none"), arguments);
-  become_python("evaluate", words);
+  become_python("evaluate", arguments, words);
 }
 
 }  // namespace attention_plasticity

@@ -29,12 +29,10 @@ struct Document {
   }
 };
 
-std::optional<Document> read_document(const fs::path& file, std::vector<std::string>& notes) {
-  std::error_code unknown;
-  if (fs::symlink_status(file, unknown).type() == fs::file_type::not_found) return std::nullopt;
+std::optional<Document> read_document(const fs::path& file, std::vector<std::string>& notes, const DumpFiles& files) {
+  if (!files.exists(file)) return std::nullopt;
   try {
-    if (!fs::is_regular_file(file, unknown)) throw Error(ErrorKind::input, "is not a file that can be read");
-    return Document{parse_json_object(read_text_file(file), {}), file.string(), notes};
+    return Document{parse_json_object(files.text(file), {}), file.string(), notes};
   } catch (const Error& error) {
     notes.push_back(fmt::format("{}: {}: ignored", file.string(), error.what()));
     return std::nullopt;
@@ -101,9 +99,9 @@ std::optional<StatedNumber> stated_width(const Document& document) {
 
 }  // namespace
 
-CaptureMetadata read_capture_metadata(const fs::path& folder, std::vector<std::string>& notes) {
+CaptureMetadata read_capture_metadata(const fs::path& folder, std::vector<std::string>& notes, const DumpFiles& files) {
   CaptureMetadata metadata;
-  const auto document = read_document(folder / "_saver_state.json", notes);
+  const auto document = read_document(folder / "_saver_state.json", notes, files);
   if (!document) return metadata;
   metadata.model_name = text_field(*document, document->object, "model_name");
   const json* capture = find_field(document->object, "model_metadata");
@@ -118,9 +116,9 @@ CaptureMetadata read_capture_metadata(const fs::path& folder, std::vector<std::s
   return metadata;
 }
 
-ModelShape read_model_shape(const fs::path& folder, std::vector<std::string>& warnings) {
+ModelShape read_model_shape(const fs::path& folder, std::vector<std::string>& warnings, const DumpFiles& files) {
   ModelShape shape;
-  const auto document = read_document(folder / "config.json", warnings);
+  const auto document = read_document(folder / "config.json", warnings, files);
   if (!document) return shape;
   shape.num_layers = count_field(*document, "num_hidden_layers");
   shape.num_q_heads = count_field(*document, "num_attention_heads");
@@ -132,10 +130,11 @@ ModelShape read_model_shape(const fs::path& folder, std::vector<std::string>& wa
   return shape;
 }
 
-ModelShape find_model_shape(const fs::path& root, const fs::path& folder, std::vector<std::string>& warnings) {
-  ModelShape shape = read_model_shape(folder, warnings);
+ModelShape find_model_shape(const fs::path& root, const fs::path& folder, std::vector<std::string>& warnings,
+                            const DumpFiles& files) {
+  ModelShape shape = read_model_shape(folder, warnings, files);
   if (folder == root) return shape;
-  const ModelShape of_root = read_model_shape(root, warnings);
+  const ModelShape of_root = read_model_shape(root, warnings, files);
   if (!shape.num_layers) shape.num_layers = of_root.num_layers;
   if (!shape.num_q_heads) shape.num_q_heads = of_root.num_q_heads;
   if (!shape.num_k_heads) shape.num_k_heads = of_root.num_k_heads;

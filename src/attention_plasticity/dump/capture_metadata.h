@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/dump/dump_files.h"
+
 namespace attention_plasticity {
 
 /// What the capture tool wrote about a dump in `_saver_state.json`.
@@ -38,15 +40,17 @@ struct ModelShape {
 
 /// Reads `folder/_saver_state.json`. All fields are empty when there is no such file. A file that cannot be read and a
 /// field with a bad value are ignored, and each adds one line to `notes`.
-CaptureMetadata read_capture_metadata(const std::filesystem::path& folder, std::vector<std::string>& notes);
+CaptureMetadata read_capture_metadata(const std::filesystem::path& folder, std::vector<std::string>& notes,
+                                      const DumpFiles& files = disk_files());
 
 /// Reads `folder/config.json` by the same rules. Without these numbers query heads may be given the wrong keys, so the
 /// lines are warnings.
-ModelShape read_model_shape(const std::filesystem::path& folder, std::vector<std::string>& warnings);
+ModelShape read_model_shape(const std::filesystem::path& folder, std::vector<std::string>& warnings,
+                            const DumpFiles& files = disk_files());
 
 /// The shape of a dump's model: from the `config.json` in `folder`, beside the heads; fields that are missing there
 /// come from the one in the dump's `root`.
 ModelShape find_model_shape(const std::filesystem::path& root, const std::filesystem::path& folder,
-                            std::vector<std::string>& warnings);
+                            std::vector<std::string>& warnings, const DumpFiles& files = disk_files());
 
 }  // namespace attention_plasticity

@@ -275,4 +275,17 @@ void decode_vectors(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parqu
   }
 }
 
+void decode_texts(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parquet::PageReader> pages,
+                  arrow::MemoryPool* pool, const std::function<bool(std::optional<std::string_view>)>& sink) {
+  const auto column = parquet::ColumnReader::Make(&leaf, std::move(pages), pool);
+  const std::int16_t present = leaf.max_definition_level();
+  for_each_batch<parquet::ByteArrayType>(*column, [&](auto definition, auto /*repetition*/, auto values) {
+    auto value = values.begin();
+    return std::ranges::all_of(definition, [&](std::int16_t level) {
+      if (level != present) return sink(std::nullopt);
+      return sink(std::string_view(*value++));
+    });
+  });
+}
+
 }  // namespace attention_plasticity

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "attention_plasticity/dump/column_rules.h"
 #include "attention_plasticity/dump/vector_column.h"
@@ -34,5 +36,10 @@ void decode_numbers(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parqu
 /// of the rows in `out`, or `likely_width` before the first row; 0: unknown.
 void decode_vectors(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parquet::PageReader> pages,
                     arrow::MemoryPool* pool, std::size_t likely_width, VectorColumn& out);
+
+/// Hands the values of a flat column of byte arrays to `sink` one by one, nothing for a null, until the column ends or
+/// the sink returns false.
+void decode_texts(const parquet::ColumnDescriptor& leaf, std::unique_ptr<parquet::PageReader> pages,
+                  arrow::MemoryPool* pool, const std::function<bool(std::optional<std::string_view>)>& sink);
 
 }  // namespace attention_plasticity

@@ -21,6 +21,12 @@ bool is_real(const parquet::ColumnDescriptor& leaf) {
          leaf.logical_type() && leaf.logical_type()->is_float16();
 }
 
+bool is_text(const parquet::ColumnDescriptor& leaf) {
+  if (leaf.physical_type() != parquet::Type::BYTE_ARRAY) return false;
+  const auto& logical = leaf.logical_type();
+  return logical && logical->is_string();
+}
+
 }  // namespace
 
 std::string_view wanted(ColumnKind kind) {
@@ -31,6 +37,8 @@ std::string_view wanted(ColumnKind kind) {
       return "an integer, half, float or double";
     case ColumnKind::vector:
       return "a list of half, float or double";
+    case ColumnKind::text:
+      return "text";
   }
   return "";
 }
@@ -50,6 +58,8 @@ bool allows(ColumnKind kind, const parquet::ColumnDescriptor& leaf, bool is_prim
       return is_primitive && leaf.max_repetition_level() == 0 && (is_integer(leaf) || is_real(leaf));
     case ColumnKind::vector:
       return is_real(leaf) && is_list_of_primitives(leaf);
+    case ColumnKind::text:
+      return is_primitive && leaf.max_repetition_level() == 0 && is_text(leaf);
   }
   return false;
 }
@@ -58,6 +68,7 @@ std::size_t value_bytes(const parquet::ColumnDescriptor& leaf) {
   switch (leaf.physical_type()) {
     case parquet::Type::INT32:
     case parquet::Type::FLOAT:
+    case parquet::Type::BYTE_ARRAY:
       return 4;
     case parquet::Type::FIXED_LEN_BYTE_ARRAY:
       return 2;

@@ -11,6 +11,9 @@
 namespace attention_plasticity {
 namespace {
 
+// Without memory for this the program could not begin. NOLINTNEXTLINE(bugprone-throwing-static-initialization)
+arrow::MemoryPool* const found_pool = arrow::default_memory_pool();
+
 class CountedPool : public arrow::MemoryPool {
  public:
   explicit CountedPool(MemoryAccount& account) : account_(&account) {}
@@ -63,7 +66,7 @@ class CountedPool : public arrow::MemoryPool {
     account_->give_back(static_cast<std::uint64_t>(size));
   }
 
-  arrow::MemoryPool* pool_ = arrow::default_memory_pool();
+  arrow::MemoryPool* pool_ = usual_pool();
   MemoryAccount* account_;
   std::atomic<std::int64_t> bytes_ = 0;
   std::atomic<std::int64_t> total_ = 0;
@@ -71,6 +74,8 @@ class CountedPool : public arrow::MemoryPool {
 };
 
 }  // namespace
+
+arrow::MemoryPool* usual_pool() { return found_pool; }
 
 std::unique_ptr<arrow::MemoryPool> counted_pool() {
   MemoryAccount* const account = MemoryAccount::current();

@@ -6,20 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/base/byte_range.h"
 #include "attention_plasticity/base/large_vector.h"
 #include "attention_plasticity/dump/file_digest.h"
 #include "attention_plasticity/dump/input_file.h"
 
 namespace attention_plasticity {
-
-/// Bytes of a file, from `begin` to before `end`.
-struct ByteRange {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-
-  std::uint64_t size() const { return end - begin; }
-  friend bool operator==(const ByteRange&, const ByteRange&) = default;
-};
 
 /// The parts of a file that are being decoded, in memory, and a digest of the whole file made of the same bytes.
 class FileBytes {

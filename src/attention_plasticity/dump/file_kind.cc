@@ -68,11 +68,17 @@ void refuse_archive(const fs::path& file, std::string_view first) {
   }
 }
 
+bool ends_well(const InputFile& file) {
+  return file.size() >= smallest_parquet && read_some(file, file.size() - magic.size(), magic.size()) == magic;
+}
+
 }  // namespace
 
 void require_parquet(const InputFile& source) {
   const fs::path& file = source.path();
   if (source.size() == 0) refuse(file, "the file is empty; download or capture this head again");
+  // The end of a remote file, with its footer, is read anyway. Its beginning would be one more request.
+  if (source.is_remote() && ends_well(source)) return;
   const std::string first = read_some(source, 0, 512);
   if (first.starts_with("version https://git-lfs")) {
     refuse(file, "this is a Git LFS pointer, not the data it stands for; run `git lfs pull` in the dump's folder");
@@ -86,7 +92,7 @@ void require_parquet(const InputFile& source) {
   }
   const bool starts_well = first.starts_with(magic) || magic.starts_with(first);
   if (!starts_well) refuse(file, "this is not a Parquet file; download or capture this head again");
-  if (source.size() < smallest_parquet || read_some(source, source.size() - magic.size(), magic.size()) != magic) {
+  if (!ends_well(source)) {
     refuse(file, fmt::format("the Parquet file is truncated: it ends after {} bytes without its footer; download or "
                              "capture this head again",
                              source.size()));

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string refusal(const fs::path& file) {
-  return input_error(file, [&] { require_parquet(InputFile(file)); });
+  return input_error(file, [&] { require_parquet(DiskFile(file)); });
 }
 
 std::string refusal_of_bytes(const std::string& bytes) {

@@ -30,14 +30,12 @@ std::size_t width_by_footer(const ParquetFile& source, const Column& vector) {
   return source.rows() > 0 && entries % source.rows() == 0 ? static_cast<std::size_t>(entries / source.rows()) : 0;
 }
 
-enum class Vectors { read, leave_out };
-
 class HeadFileReader {
  public:
-  HeadFileReader(const std::filesystem::path& file, Side side, Vectors vectors, const ReadOptions& options)
-      : path_(file.string()),
-        source_(file, options.max_vector_width),
-        reads_vectors_(vectors == Vectors::read),
+  HeadFileReader(std::shared_ptr<const InputFile> file, Side side, HeadPart part, const ReadOptions& options)
+      : path_(file->path().string()),
+        source_(std::move(file), options.max_vector_width),
+        reads_vectors_(part == HeadPart::rows),
         options_(options),
         bucket_(source_.require("bucket", Kind::integer)),
         example_(source_.find("example_id", Kind::integer)),
@@ -49,9 +47,12 @@ class HeadFileReader {
     source_.prepare(columns(), reads_vectors_);
   }
 
+  void fetch() const { source_.fetch(); }
+
   HeadFile read() {
     if (options_.expected) source_.require_same(*options_.expected);
     if (source_.rows() == 0) refuse("the file has no rows; capture this head again");
+    fetch();
     reserve();
     for (int group = 0; group < source_.row_groups(); ++group) read_group(group);
     HeadRows& rows = result_.rows;
@@ -61,7 +62,7 @@ class HeadFileReader {
     }
     rows.width = reads_vectors_ ? vectors_.width() : width_by_footer(source_, vector_);
     if (seen_window_) rows.window = *seen_window_;
-    result_.input = {source_.file_bytes(), source_.finish()};
+    result_.input = {source_.file_bytes(), source_.finish(), source_.etag()};
     return std::move(result_);
   }
 
@@ -235,25 +236,45 @@ class HeadFileReader {
 
 }  // namespace
 
-HeadFooter read_head_footer(const std::filesystem::path& file, std::size_t max_vector_width) {
-  ParquetFile source(file, max_vector_width);
+HeadFooter read_head_footer(std::shared_ptr<const InputFile> file, std::size_t max_vector_width) {
+  ParquetFile source(std::move(file), max_vector_width);
   const Column vector = source.require("vector", Kind::vector);
   source.prepare({vector}, false);
   return {source.rows(), width_by_footer(source, vector), source.identity()};
 }
 
-bool has_page_checksums(const std::filesystem::path& file) {
-  const ParquetFile source(file, default_max_vector_width);
+HeadFooter read_head_footer(const std::filesystem::path& file, std::size_t max_vector_width) {
+  return read_head_footer(std::make_shared<DiskFile>(file), max_vector_width);
+}
+
+bool has_page_checksums(std::shared_ptr<const InputFile> file) {
+  const ParquetFile source(std::move(file), default_max_vector_width);
   return source.has_checksums(source.require("vector", Kind::vector));
 }
 
-HeadTokens read_head_tokens(const std::filesystem::path& file, Side side) {
-  HeadRows rows = HeadFileReader(file, side, Vectors::leave_out, {}).read().rows;
+bool has_page_checksums(const std::filesystem::path& file) {
+  return has_page_checksums(std::make_shared<DiskFile>(file));
+}
+
+HeadTokens read_head_tokens(std::shared_ptr<const InputFile> file, Side side) {
+  HeadRows rows = HeadFileReader(std::move(file), side, HeadPart::tokens, {}).read().rows;
   return {rows.width, std::move(rows.bucket), std::move(rows.example), std::move(rows.position), rows.window};
 }
 
+HeadTokens read_head_tokens(const std::filesystem::path& file, Side side) {
+  return read_head_tokens(std::make_shared<DiskFile>(file), side);
+}
+
+HeadFile read_head_file(std::shared_ptr<const InputFile> file, Side side, const ReadOptions& options) {
+  return HeadFileReader(std::move(file), side, HeadPart::rows, options).read();
+}
+
 HeadFile read_head_file(const std::filesystem::path& file, Side side, const ReadOptions& options) {
-  return HeadFileReader(file, side, Vectors::read, options).read();
+  return read_head_file(std::make_shared<DiskFile>(file), side, options);
+}
+
+void fetch_head_file(std::shared_ptr<const InputFile> file, Side side, HeadPart part, const ReadOptions& options) {
+  if (file->is_remote()) HeadFileReader(std::move(file), side, part, options).fetch();
 }
 
 }  // namespace attention_plasticity

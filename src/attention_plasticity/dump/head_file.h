@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@
 #include "attention_plasticity/dump/layout.h"
 
 // Reads one `data.parquet` to the depth that is needed: its footer, its rows without their vectors, or its rows. Each
-// function opens the file, reads it and closes it.
+// function takes an open file (dump_files.h), or a path on disk, which it opens and closes.
 //
 // These columns are decoded, and no others; `sliding_window` only of queries:
 //
@@ -42,9 +43,12 @@ struct HeadFooter {
 constexpr std::size_t default_max_vector_width = 65536;
 
 /// Reads the footer alone. A file without rows is allowed.
+HeadFooter read_head_footer(std::shared_ptr<const InputFile> file,
+                            std::size_t max_vector_width = default_max_vector_width);
 HeadFooter read_head_footer(const std::filesystem::path& file, std::size_t max_vector_width = default_max_vector_width);
 
 /// Whether the pages of a head file have checksums. Throws as `read_head_footer` does.
+bool has_page_checksums(std::shared_ptr<const InputFile> file);
 bool has_page_checksums(const std::filesystem::path& file);
 
 /// The rows of a head file, in file order, without their vectors. The columns are those of HeadRows.
@@ -57,6 +61,7 @@ struct HeadTokens {
 };
 
 /// Reads all columns but `vector`, which is not checked either.
+HeadTokens read_head_tokens(std::shared_ptr<const InputFile> file, Side side);
 HeadTokens read_head_tokens(const std::filesystem::path& file, Side side);
 
 struct ReadOptions {
@@ -73,6 +78,9 @@ struct InputDigest {
   std::uint64_t file_bytes = 0;  ///< the size of the file
   /// XXH3 of 128 bits of the whole file, in hexadecimal digits, from the bytes that were decoded; empty: not taken
   std::string digest;
+  /// In place of the digest, of a file in a store that names its contents: its etag, the same before and after all
+  /// reads
+  std::string etag = {};
 
   friend bool operator==(const InputDigest&, const InputDigest&) = default;
 };
@@ -84,6 +92,13 @@ struct HeadFile {
 };
 
 /// Reads the rows. Throws also when all of them were dropped.
+HeadFile read_head_file(std::shared_ptr<const InputFile> file, Side side, const ReadOptions& options = {});
 HeadFile read_head_file(const std::filesystem::path& file, Side side, const ReadOptions& options = {});
+
+/// How much of a head file is read.
+enum class HeadPart { tokens, rows };
+/// Fetches what read_head_tokens or read_head_file will read of a remote file, so that it need not wait. Throws as they
+/// do, as far as the footer shows what is wrong. Nothing happens to a file on disk.
+void fetch_head_file(std::shared_ptr<const InputFile> file, Side side, HeadPart part, const ReadOptions& options = {});
 
 }  // namespace attention_plasticity

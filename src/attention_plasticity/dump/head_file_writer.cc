@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/dump/counted_pool.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
@@ -144,9 +145,9 @@ void HeadFileStream::write(const HeadRows& rows) {
       state_ = std::make_unique<State>();
       PARQUET_ASSIGN_OR_THROW(state_->sink, arrow::io::FileOutputStream::Open(file_.string()));
       PARQUET_ASSIGN_OR_THROW(
-          state_->writer, parquet::arrow::FileWriter::Open(
-                              *table->schema(), arrow::default_memory_pool(), state_->sink, properties(rows, options_),
-                              parquet::ArrowWriterProperties::Builder().store_schema()->build()));
+          state_->writer,
+          parquet::arrow::FileWriter::Open(*table->schema(), usual_pool(), state_->sink, properties(rows, options_),
+                                           parquet::ArrowWriterProperties::Builder().store_schema()->build()));
     }
     PARQUET_THROW_NOT_OK(state_->writer->WriteTable(*table, static_cast<std::int64_t>(options_.rows_per_group)));
   } catch (const std::exception& failure) {

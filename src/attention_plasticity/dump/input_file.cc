@@ -60,7 +60,7 @@ int open_for_reading(const fs::path& file) {
 
 }  // namespace
 
-InputFile::InputFile(fs::path file) : path_(std::move(file)), descriptor_(open_for_reading(path_)) {
+DiskFile::DiskFile(fs::path file) : InputFile(std::move(file)), descriptor_(open_for_reading(path_)) {
   try {
     identity_ = current_identity();
   } catch (...) {
@@ -69,9 +69,9 @@ InputFile::InputFile(fs::path file) : path_(std::move(file)), descriptor_(open_f
   }
 }
 
-InputFile::~InputFile() { close(descriptor_); }
+DiskFile::~DiskFile() { close(descriptor_); }
 
-FileIdentity InputFile::current_identity() const {
+FileIdentity DiskFile::current_identity() const {
   struct stat status{};
   if (fstat(descriptor_, &status) != 0) refuse_reading(path_, errno);
   constexpr std::int64_t second = 1'000'000'000;
@@ -79,7 +79,7 @@ FileIdentity InputFile::current_identity() const {
           status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
 }
 
-void InputFile::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
+void DiskFile::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
   // Some systems take no more than 2 GiB at once.
   constexpr std::size_t most = std::size_t{1} << 30;
   while (!out.empty()) {
@@ -98,7 +98,7 @@ void InputFile::require_same(const FileIdentity& expected) const {
   }
 }
 
-void InputFile::require_unchanged() const {
+void DiskFile::require_unchanged() const {
   if (current_identity() != identity_) {
     refuse(path_, "the file changed while it was read; run again when nothing writes to the dump");
   }

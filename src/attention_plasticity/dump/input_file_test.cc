@@ -38,7 +38,7 @@ TEST(InputFile, ReadsFromAnyPlaceAndSaysWhenItEnds) {
   const TemporaryFolder folder;
   const fs::path file = folder / "data";
   write_bytes(file, "0123456789");
-  const InputFile input(file);
+  const DiskFile input(file);
   EXPECT_EQ(input.size(), 10U);
   std::array<std::uint8_t, 4> out{};
   input.read(3, out);
@@ -50,7 +50,7 @@ TEST(InputFile, ReadsFromAnyPlaceAndSaysWhenItEnds) {
 TEST(InputFile, NamesAnErrorOfTheSystemAsSuch) {
   // Reading this file of the kernel at address 0 gives EIO, and the file is not called damaged.
   const fs::path file = "/proc/self/mem";
-  const InputFile input(file);
+  const DiskFile input(file);
   std::array<std::uint8_t, 4> out{};
   EXPECT_EQ(input_error(file, [&] { input.read(0, out); }), "the file cannot be read: Input/output error");
 }
@@ -59,13 +59,13 @@ TEST(InputFile, TellsAChangedFile) {
   const TemporaryFolder folder;
   const fs::path file = folder / "data";
   write_bytes(file, "0123456789");
-  const InputFile input(file);
+  const DiskFile input(file);
   input.require_unchanged();
   const FileIdentity before = input.identity();
-  EXPECT_EQ(InputFile(file).identity(), before);
+  EXPECT_EQ(DiskFile(file).identity(), before);
   fs::last_write_time(file, fs::last_write_time(file) + std::chrono::seconds(1));
   EXPECT_EQ(input_error(file, [&] { input.require_unchanged(); }), "the file changed while it was read" + run_again);
-  EXPECT_EQ(input_error(file, [&] { InputFile(file).require_same(before); }),
+  EXPECT_EQ(input_error(file, [&] { DiskFile(file).require_same(before); }),
             "the file was replaced or changed after the run began" + run_again);
 }
 
@@ -73,11 +73,11 @@ TEST(InputFile, TellsAReplacedFileOfTheSameSizeAndTime) {
   const TemporaryFolder folder;
   const fs::path file = folder / "data";
   write_bytes(file, "0123456789");
-  const FileIdentity before = InputFile(file).identity();
+  const FileIdentity before = DiskFile(file).identity();
   write_bytes(folder / "other", "9876543210");
   fs::last_write_time(folder / "other", fs::last_write_time(file));
   fs::rename(folder / "other", file);
-  EXPECT_EQ(input_error(file, [&] { InputFile(file).require_same(before); }),
+  EXPECT_EQ(input_error(file, [&] { DiskFile(file).require_same(before); }),
             "the file was replaced or changed after the run began" + run_again);
 }
 

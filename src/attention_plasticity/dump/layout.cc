@@ -239,4 +239,16 @@ DumpLayout find_heads_among(std::span<const std::string> paths, const fs::path& 
   return checked_layout(std::move(layout), root, model_dir, missing, others, near);
 }
 
+DumpLayout find_heads_in_store(const StoreAddress& address, const std::string& model_dir) {
+  const auto files = std::make_shared<const StoredFiles>(address);
+  const std::vector<std::string> paths = files->paths();
+  if (paths.empty()) {
+    throw Error(ErrorKind::input, "there is no such folder in the store, or it is empty; check the address",
+                files->root().string());
+  }
+  DumpLayout layout = find_heads_among(paths, files->root(), model_dir);
+  layout.store = files;
+  return layout;
+}
+
 }  // namespace attention_plasticity

@@ -3,12 +3,16 @@
 #include <compare>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "attention_plasticity/dump/dump_files.h"
+#include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
 
@@ -39,6 +43,10 @@ struct DumpLayout {
   /// in here.
   std::map<std::pair<Side, HeadKey>, std::string> unusual_names;
 
+  /// Where the files are opened; null: on disk.
+  std::shared_ptr<const DumpFiles> store;
+  const DumpFiles& files() const { return store ? *store : disk_files(); }
+
   /// The path of the head's `data.parquet`, whether it was captured or not.
   std::filesystem::path file(Side side, HeadKey head) const;
 };
@@ -54,5 +62,8 @@ DumpLayout find_heads(const std::filesystem::path& root, const std::string& mode
 /// `root`.
 DumpLayout find_heads_among(std::span<const std::string> paths, const std::filesystem::path& root,
                             const std::string& model_dir);
+
+/// The same for a dump in an object store. Throws Error as Store does, too.
+DumpLayout find_heads_in_store(const StoreAddress& address, const std::string& model_dir);
 
 }  // namespace attention_plasticity

@@ -19,6 +19,9 @@ constexpr std::uint64_t entry_overhead = 12;
 // Arrow writes the whole dictionary of a column of type dictionary with each row group, whatever the group uses of it.
 constexpr std::uint64_t common_dictionary_bytes = std::uint64_t{16} << 20;
 
+// Writers begin a new page after a megabyte, but a text is never divided.
+constexpr std::uint64_t most_text_page_bytes = std::uint64_t{1} << 30;
+
 // Fields of a page's header, as parquet.thrift numbers them. One of the last three is used, by the page's kind.
 constexpr std::int16_t type_field = 1;
 constexpr std::int16_t uncompressed_field = 2;
@@ -148,6 +151,7 @@ class PageCheck {
   }
 
   void require_size(const PageHeader& header, std::uint64_t most) const {
+    if (chunk_.is_text) most = most_text_page_bytes;
     if (static_cast<std::uint64_t>(header.uncompressed) <= most) return;
     refuse(fmt::format("says {} bytes, and its {} entries take at most {}", header.uncompressed, header.entries, most));
   }

@@ -10,7 +10,8 @@ namespace attention_plasticity {
 struct ColumnChunk {
   std::uint64_t rows = 0;
   std::uint64_t entries = 0;    ///< values and nulls; for vectors, their components
-  std::size_t value_bytes = 0;  ///< of one value
+  std::size_t value_bytes = 0;  ///< of one value; of a text, of its length
+  bool is_text = false;         ///< values are as long as they like
   bool is_compressed = true;
 };
 

@@ -79,7 +79,8 @@ auto guarded(const std::string& file, const std::string& what, Action&& action) 
 }  // namespace
 
 struct ParquetFile::Impl {
-  InputFile file;
+  std::shared_ptr<const InputFile> source;
+  const InputFile& file;
   std::string path;
   std::size_t max_width;
   std::uint64_t footer_begin = 0;
@@ -96,11 +97,12 @@ struct ParquetFile::Impl {
   bool reads_whole_file = false;  ///< into memory, because the row groups lie in another order
   std::optional<int> group_in_memory;
 
-  Impl(const std::filesystem::path& name, std::size_t max_vector_width)
-      : file(name),
-        path(name.string()),
+  Impl(std::shared_ptr<const InputFile> input, std::size_t max_vector_width)
+      : source(std::move(input)),
+        file(*source),
+        path(file.path().string()),
         max_width(max_vector_width),
-        properties(counted ? counted.get() : arrow::default_memory_pool()) {
+        properties(counted ? counted.get() : usual_pool()) {
     require_parquet(file);
     guarded(path, "the footer", [this] {
       read_footer();
@@ -180,8 +182,11 @@ struct ParquetFile::Impl {
   std::unique_ptr<parquet::PageReader> open_pages(int group, const Column& column) {
     const auto chunk = footer->RowGroup(group)->ColumnChunk(column.leaf);
     const std::span<const std::uint8_t> content = load(group, column.leaf);
-    check_pages(content, {layout.rows(group), layout.entries(group, column.leaf), value_bytes(leaf(column)),
-                          chunk->compression() != parquet::Compression::UNCOMPRESSED});
+    check_pages(content, {.rows = layout.rows(group),
+                          .entries = layout.entries(group, column.leaf),
+                          .value_bytes = value_bytes(leaf(column)),
+                          .is_text = leaf(column).physical_type() == parquet::Type::BYTE_ARRAY,
+                          .is_compressed = chunk->compression() != parquet::Compression::UNCOMPRESSED});
     auto stream = std::make_shared<arrow::io::BufferReader>(
         std::make_shared<arrow::Buffer>(content.data(), static_cast<std::int64_t>(content.size())));
     // Old files of Arrow call their compressed pages uncompressed.
@@ -210,8 +215,10 @@ struct ParquetFile::Impl {
   arrow::MemoryPool* pool() const { return properties.memory_pool(); }
 };
 
+ParquetFile::ParquetFile(std::shared_ptr<const InputFile> file, std::size_t max_vector_width)
+    : impl_(std::make_unique<Impl>(std::move(file), max_vector_width)) {}
 ParquetFile::ParquetFile(const std::filesystem::path& file, std::size_t max_vector_width)
-    : impl_(std::make_unique<Impl>(file, max_vector_width)) {}
+    : ParquetFile(std::make_shared<DiskFile>(file), max_vector_width) {}
 ParquetFile::~ParquetFile() = default;
 
 std::uint64_t ParquetFile::file_bytes() const { return impl_->file.size(); }
@@ -264,11 +271,22 @@ void ParquetFile::prepare(const std::vector<Column>& columns, bool digest) {
     guarded(impl_->path, fmt::format("column '{}'", column.name), [&] { impl_->check(column); });
     impl_->leaves_to_read.push_back(column.leaf);
   }
-  impl_->takes_digest = digest;
-  if (!digest) return;
+  impl_->takes_digest = digest && !impl_->file.is_remote();
+  if (!impl_->takes_digest) return;
   impl_->bytes.begin_digest();
   impl_->reads_whole_file = !impl_->layout.is_in_order(impl_->leaves_to_read);
 }
+
+void ParquetFile::fetch() const {
+  if (!impl_->file.is_remote()) return;
+  std::vector<ByteRange> ranges;
+  for (int group = 0; group < row_groups(); ++group) {
+    for (const int leaf : impl_->leaves_to_read) ranges.push_back(impl_->layout.range(group, leaf));
+  }
+  impl_->file.expect(ranges);
+}
+
+std::string ParquetFile::etag() const { return impl_->file.etag(); }
 
 void ParquetFile::read_numbers(int group, const Column& column, const std::function<bool(const NumberBatch&)>& sink) {
   guarded(impl_->path, fmt::format("column '{}'", column.name), [&] {
@@ -283,6 +301,16 @@ void ParquetFile::read_vectors(int group, const Column& column, VectorColumn& ou
     decode_vectors(impl_->leaf(column), std::move(pages), impl_->pool(), impl_->layout.width(group, column.leaf), out);
   });
 }
+
+void ParquetFile::read_texts(int group, const Column& column,
+                             const std::function<bool(std::optional<std::string_view>)>& sink) {
+  guarded(impl_->path, fmt::format("column '{}'", column.name), [&] {
+    auto pages = impl_->open_pages(group, column);
+    decode_texts(impl_->leaf(column), std::move(pages), impl_->pool(), sink);
+  });
+}
+
+std::string ParquetFile::column_names() const { return impl_->column_names(); }
 
 std::string ParquetFile::finish() {
   std::string digest = impl_->bytes.finish_digest(impl_->end_of_file);

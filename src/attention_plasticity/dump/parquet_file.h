@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attention_plasticity/dump/column_kind.h"
@@ -32,7 +33,9 @@ class ParquetFile {
   };
   using Kind = ColumnKind;
 
-  /// Opens the file and reads its footer. `max_vector_width` is the most components of a vector.
+  /// Reads the footer of a file. `max_vector_width` is the most components of a vector.
+  ParquetFile(std::shared_ptr<const InputFile> file, std::size_t max_vector_width);
+  /// The same for a file on disk, which is opened first.
   ParquetFile(const std::filesystem::path& file, std::size_t max_vector_width);
   ~ParquetFile();
   ParquetFile(const ParquetFile&) = delete;
@@ -51,22 +54,33 @@ class ParquetFile {
   /// The same, but throws when there is no such column; the message lists the columns.
   Column require(const std::string& name, Kind kind) const;
 
+  /// The names of the first columns, for a message.
+  std::string column_names() const;
+
   /// Entries of a column over all row groups, as the footer says: for vectors, their components.
   std::uint64_t entries(const Column& column) const;
 
   /// Must be called before the first column is read, with all columns that will be. Throws where the footer contradicts
   /// itself or the file's size about them, and for vectors that are wider than allowed. With `digest`, row groups must
-  /// then be read in order, and the bytes that are decoded are digested with the rest of the file.
+  /// then be read in order, and the bytes that are decoded are digested with the rest of the file. A remote file has no
+  /// digest, since only a part of it is read.
   void prepare(const std::vector<Column>& columns, bool digest);
+  /// Fetches all prepared columns of a remote file at once. A file on disk is left as it is.
+  void fetch() const;
 
   /// Hands the numbers of a row group to `sink`, in order, until they end or the sink returns false.
   void read_numbers(int group, const Column& column, const std::function<bool(const NumberBatch&)>& sink);
   /// Adds the vectors of a row group to `out`, until they end or one breaks a rule.
   void read_vectors(int group, const Column& column, VectorColumn& out);
 
+  /// Hands the texts of a row group to `sink`, nothing for a null, until they end or the sink returns false.
+  void read_texts(int group, const Column& column, const std::function<bool(std::optional<std::string_view>)>& sink);
+
   /// To be called after the last column: throws when the file has changed meanwhile, and returns the digest of the
   /// whole file, empty without one.
   std::string finish();
+  /// What the store calls the content that was read; empty: not known.
+  std::string etag() const;
 
   /// Whether the first page of a column has a checksum. Writers give one to all pages of a file or to none.
   bool has_checksums(const Column& column) const;

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "attention_plasticity/error.h"
 
@@ -47,6 +49,35 @@ std::optional<std::int64_t> whole_number(const nlohmann::json& value, std::int64
 /// The whole number `object[key]` from `low` to `high`. Throws Error(input), naming `place` and key: "heads[3].layer".
 std::int64_t whole_number_field(const nlohmann::json& object, std::string_view key, std::int64_t low, std::int64_t high,
                                 const std::string& place, const std::string& file);
+
+/// A value of a record that the program wrote itself, as T. A number that is not whole or that a whole T cannot hold
+/// throws nlohmann::json::exception, as every other wrong type does: get<T>() would convert it, which is undefined.
+template <typename T, typename AnyJson>
+T recorded(const AnyJson& value) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    const bool fits = value.is_number_unsigned()
+                          ? std::in_range<T>(value.template get<std::uint64_t>())
+                          : value.is_number_integer() && std::in_range<T>(value.template get<std::int64_t>());
+    if (!fits) throw AnyJson::out_of_range::create(406, "not a whole number of this size", &value);
+  }
+  return value.template get<T>();
+}
+
+/// The same for null, which is none.
+template <typename T, typename AnyJson>
+std::optional<T> recorded_or_none(const AnyJson& value) {
+  return value.is_null() ? std::nullopt : std::optional(recorded<T>(value));
+}
+
+/// The same for a list, as a container of T.
+template <typename Container, typename AnyJson>
+Container recorded_list(const AnyJson& list) {
+  Container values;
+  for (const auto& value : list.template get_ref<const typename AnyJson::array_t&>()) {
+    values.insert(values.end(), recorded<typename Container::value_type>(value));
+  }
+  return values;
+}
 
 /// A value for a message: one short line of ASCII.
 std::string shown_json(const nlohmann::json& value);

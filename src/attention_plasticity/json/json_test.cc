@@ -113,6 +113,22 @@ TEST(WholeNumber, LiesWithinItsBounds) {
   }
 }
 
+TEST(Recorded, IsTheValueWhereItsTypeCanHoldIt) {
+  EXPECT_EQ(recorded<int>(json(-3)), -3);
+  EXPECT_EQ(recorded<std::uint64_t>(json(18446744073709551615U)), 18446744073709551615U);
+  EXPECT_EQ(recorded<std::string>(json("text")), "text");
+  EXPECT_EQ(recorded_or_none<std::int64_t>(json(nullptr)), std::nullopt);
+  EXPECT_EQ(recorded_or_none<std::int64_t>(json(7)), 7);
+  EXPECT_EQ(recorded_list<std::vector<int>>(json({2, 1})), (std::vector<int>{2, 1}));
+  for (const json& other : {json(2147483648), json(-2147483649), json(1.0), json(1e94), json(-1e94), json(std::nan("")),
+                            json("1"), json(true), json(nullptr), json(18446744073709551615U)}) {
+    EXPECT_THROW(recorded<int>(other), json::exception) << other;
+    EXPECT_THROW(recorded_list<std::vector<int>>(json::array({other})), json::exception) << other;
+  }
+  EXPECT_THROW(recorded<std::size_t>(json(-1)), json::exception);
+  EXPECT_THROW(recorded_list<std::vector<int>>(json(3)), json::exception);
+}
+
 TEST(WholeNumberField, NamesThePlaceOfAnotherValue) {
   const json object{{"layer", 3}};
   EXPECT_EQ(whole_number_field(object, "layer", 0, 3, "heads[0].", "plan.json"), 3);

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "attention_plasticity/base/matrix.h"
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/widen.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
@@ -121,7 +122,7 @@ class Measurement {
   }
 
   GroupedPositions positions(std::span<const std::size_t> rows) const {
-    return {queries_.position, split_rows(rows, groups_.of_query, groups_.count)};
+    return {queries_.position, split_rows(rows, groups_.of_query, groups_.count), lines_[{}].origin};
   }
 
   std::vector<std::int64_t> visible(std::int64_t query_bucket, double mean_position) const {
@@ -134,6 +135,7 @@ class Measurement {
     const double position = model.positions().mean();
     Mean at_time;
     for (const std::int64_t key_bucket : visible(query_bucket, position)) {
+      throw_if_stopped();
       const Mean cell = measure_cell(model, draw_pairs(key_bucket));
       head_.cells.push_back({query_bucket, key_bucket, cell.value(), cell.count});
       overall_.add(cell, rows.size());

@@ -7,6 +7,7 @@
 
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/base/memory_account.h"
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
 #include "attention_plasticity/plasticity/key_difference_kernel.h"
 #include "attention_plasticity/plasticity/triples.h"
@@ -173,6 +174,7 @@ class Measurement {
 
   MeasuredExact run() {
     for (std::size_t first = 0; first < triples_.size(); first += block_size) {
+      throw_if_stopped();
       add_block(first, std::min(block_size, triples_.size() - first));
     }
     MeasuredExact exact;

@@ -44,10 +44,11 @@ GroupedRows split_rows(std::size_t rows, std::span<const std::size_t> group_of, 
   return split_rows(all, group_of, groups);
 }
 
-GroupedPositions::GroupedPositions(std::span<const double> position, const GroupedRows& rows) {
+GroupedPositions::GroupedPositions(std::span<const double> position, const GroupedRows& rows, double origin)
+    : origin_(origin) {
   for (const auto& of_group : rows) {
     double sum = 0;
-    for (const std::size_t row : of_group) sum += position[row];
+    for (const std::size_t row : of_group) sum += position[row] - origin;
     count_.push_back(of_group.size());
     sum_.push_back(sum);
   }
@@ -59,7 +60,7 @@ std::size_t GroupedPositions::count(LeftOut left_out) const {
   return count;
 }
 
-double GroupedPositions::mean(LeftOut left_out) const {
+double GroupedPositions::mean_from_origin(LeftOut left_out) const {
   double sum = 0;
   for (std::size_t g = 0; g < sum_.size(); ++g) sum += left_out == g ? 0 : sum_[g];
   const std::size_t n = count(left_out);

@@ -26,13 +26,16 @@ GroupedRows split_rows(std::size_t rows, std::span<const std::size_t> group_of, 
 /// Number and mean position of queries, with any one group left out.
 class GroupedPositions {
  public:
-  GroupedPositions(std::span<const double> position, const GroupedRows& rows);
+  /// Positions are summed from `origin` (LineFit).
+  GroupedPositions(std::span<const double> position, const GroupedRows& rows, double origin = 0);
 
   std::size_t count(LeftOut left_out = {}) const;
   /// NaN when no query is left.
-  double mean(LeftOut left_out = {}) const;
+  double mean(LeftOut left_out = {}) const { return origin_ + mean_from_origin(left_out); }
+  double mean_from_origin(LeftOut left_out = {}) const;
 
  private:
+  double origin_;
   std::vector<std::size_t> count_;
   std::vector<double> sum_;
 };

@@ -12,8 +12,8 @@ namespace {
 
 // Sums for the lines of one group: of all reflected components, or of component 0 alone.
 LineMoments line_moments(const PositionFrame& frame, bool all_components, std::span<const std::size_t> rows,
-                         std::span<const double> position, const QueryRow& captured) {
-  LineMoments moments(all_components ? frame.width() : 1);
+                         std::span<const double> position, double origin, const QueryRow& captured) {
+  LineMoments moments(all_components ? frame.width() : 1, origin);
   Matrix x(1, frame.width());
   for (const std::size_t row : rows) {
     captured(row, x.row(0));
@@ -36,10 +36,10 @@ GroupedLines::GroupedLines(Method method, LineFit all, const PositionFrame& fram
   std::vector<LineMoments> of_group;
   of_group.reserve(rows.size());
   for (const auto& group : rows) {
-    of_group.push_back(line_moments(frame, all_components, group, position, captured));
+    of_group.push_back(line_moments(frame, all_components, group, position, all_.origin, captured));
   }
   for (std::size_t left_out = 0; left_out < rows.size(); ++left_out) {
-    LineMoments rest(all_components ? frame.width() : 1);
+    LineMoments rest(all_components ? frame.width() : 1, all_.origin);
     for (std::size_t g = 0; g < rows.size(); ++g) {
       if (g != left_out) rest.merge(of_group[g]);
     }
@@ -51,7 +51,7 @@ std::size_t fewest_queries(Method method) { return method == Method::diagonal ? 
 
 QueryModel::QueryModel(Method method, const PositionFrame& frame, const GroupedLines& lines, const GroupedRows& rows,
                        std::span<const double> position, const QueryRow& captured)
-    : method_(method), frame_(frame), lines_(lines), positions_(position, rows) {
+    : method_(method), frame_(frame), lines_(lines), positions_(position, rows, lines[{}].origin) {
   if (method != Method::diagonal) scatter_.emplace(frame.width(), rows, captured);
 }
 
@@ -65,9 +65,9 @@ QueryModel::Pairs::Pairs(const QueryModel& model, Matrix& differences) : model_(
   if (model.scatter_) projection_ = model.scatter_->project(differences);
 }
 
-ProjectedMoments QueryModel::Pairs::diagonal_moments(const LineFit& fit, double mean_position) const {
+ProjectedMoments QueryModel::Pairs::diagonal_moments(const LineFit& fit, double from_origin) const {
   std::vector<double> mean = fit.intercept;
-  for (std::size_t c = 0; c < mean.size(); ++c) mean[c] += (mean_position - fit.origin) * fit.slope[c];
+  for (std::size_t c = 0; c < mean.size(); ++c) mean[c] += from_origin * fit.slope[c];
   std::vector<double> variance = fit.residual_variance;
   std::ranges::replace_if(variance, [](double v) { return v <= 0; }, variance_floor);
   ProjectedMoments moments{std::vector<double>(differences_.rows()), std::vector<double>(differences_.rows())};
@@ -77,8 +77,8 @@ ProjectedMoments QueryModel::Pairs::diagonal_moments(const LineFit& fit, double 
 
 // Adds component 0, which lies on its line, and the ridge to the moments of the other components.
 void QueryModel::Pairs::add_positional_component(ProjectedMoments& moments, const LineFit& fit,
-                                                 double mean_position) const {
-  const double mean0 = fit.intercept[0] + fit.slope[0] * (mean_position - fit.origin);
+                                                 double from_origin) const {
+  const double mean0 = fit.intercept[0] + fit.slope[0] * from_origin;
   const double variance0 = fit.residual_variance[0];
   for (std::size_t i = 0; i < along_.size(); ++i) {
     moments.mean[i] += along_[i] * mean0;
@@ -88,11 +88,11 @@ void QueryModel::Pairs::add_positional_component(ProjectedMoments& moments, cons
 }
 
 ProjectedMoments QueryModel::Pairs::moments(LeftOut left_out) const {
-  const double mean_position = model_.positions_.mean(left_out);
+  const double from_origin = model_.positions_.mean_from_origin(left_out);
   const LineFit& fit = model_.lines_[left_out];
-  if (!projection_) return diagonal_moments(fit, mean_position);
+  if (!projection_) return diagonal_moments(fit, from_origin);
   ProjectedMoments moments = projection_->moments(left_out);
-  if (model_.method_ == Method::positional) add_positional_component(moments, fit, mean_position);
+  if (model_.method_ == Method::positional) add_positional_component(moments, fit, from_origin);
   return moments;
 }
 

@@ -58,8 +58,8 @@ class QueryModel {
     friend class QueryModel;
     Pairs(const QueryModel& model, Matrix& differences);
     ProjectedMoments moments(LeftOut left_out) const;
-    ProjectedMoments diagonal_moments(const LineFit& fit, double mean_position) const;
-    void add_positional_component(ProjectedMoments& moments, const LineFit& fit, double mean_position) const;
+    ProjectedMoments diagonal_moments(const LineFit& fit, double from_origin) const;
+    void add_positional_component(ProjectedMoments& moments, const LineFit& fit, double from_origin) const;
 
     const QueryModel& model_;
     const Matrix& differences_;                             // reflected, for `diagonal`

@@ -10,6 +10,7 @@
 
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
+#include "attention_plasticity/rotary/layer_list.h"
 #include "attention_plasticity/rotary/model_family.h"
 #include "attention_plasticity/rotary/rotary_json.h"
 #include "attention_plasticity/rotary/rotation_rules.h"
@@ -264,6 +265,7 @@ void read_own_keys(const JsonFields& fields, RotationRules& rules) {
 }
 
 std::optional<RotationRules> rules_of(const JsonFields& fields) {
+  if (std::optional<RotationRules> listed = rules_of_layer_list(fields)) return listed;
   const Config config = config_of(fields);
   if (fields.flag("alibi").value_or(false)) return std::nullopt;
   RotationRules rules;

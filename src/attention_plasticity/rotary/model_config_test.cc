@@ -276,7 +276,7 @@ TEST(ModelConfig, RefusesKindsItDoesNotKnow) {
   for (const auto* const key : {"type", "rope_type"}) {
     const json config = {{"rope_theta", 9}, {"rope_scaling", {{key, "mrope"}, {"mrope_section", {1, 2}}}}};
     EXPECT_EQ(refusal(config.dump()),
-              "rope_type is \"mrope\", which is none of default, linear, dynamic, yarn, llama3, longrope; " +
+              "rope_type is \"mrope\", which is none of default, linear, dynamic, yarn, llama3, longrope, listed; " +
                   std::string(by_hand));
   }
   EXPECT_EQ(refusal(R"({"rope_theta": 9, "rope_scaling": {"type": "dynamic", "alpha": 1000, "factor": 1},

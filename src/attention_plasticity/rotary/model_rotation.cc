@@ -15,7 +15,7 @@
 namespace attention_plasticity {
 namespace {
 
-constexpr std::array<std::string_view, 16> scaling_keys{"rope_type",
+constexpr std::array<std::string_view, 17> scaling_keys{"rope_type",
                                                         "type",
                                                         "rope_theta",
                                                         "factor",
@@ -29,6 +29,7 @@ constexpr std::array<std::string_view, 16> scaling_keys{"rope_type",
                                                         "high_freq_factor",
                                                         "short_factor",
                                                         "long_factor",
+                                                        "inv_freq",
                                                         "original_max_position_embeddings",
                                                         "max_position_embeddings"};
 

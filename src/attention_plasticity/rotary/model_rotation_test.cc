@@ -159,8 +159,9 @@ TEST(ModelRotation, RefusesScalingsThatCannotBeUsed) {
   EXPECT_EQ(refusal(scaled("{\"factor\": 1e999}")), "rope_scaling holds a number that is too large");
   EXPECT_EQ(refusal(scaled("[4]")), "rope_scaling is a list of 1; a JSON object is expected");
   EXPECT_EQ(refusal(scaled("\"linear\"")), "rope_scaling is \"linear\"; a JSON object is expected");
-  EXPECT_EQ(refusal(scaled(R"({"factor": 4})")),
-            "rope_scaling.rope_type is missing; one of default, linear, dynamic, yarn, llama3, longrope is expected");
+  EXPECT_EQ(
+      refusal(scaled(R"({"factor": 4})")),
+      "rope_scaling.rope_type is missing; one of default, linear, dynamic, yarn, llama3, longrope, listed is expected");
   EXPECT_EQ(refusal(scaled(R"({"rope_type": 4})")), "rope_scaling.rope_type is 4; text is expected");
   EXPECT_EQ(refusal(scaled(R"({"rope_type": "linear", "factor": "4"})")),
             "rope_scaling.factor is \"4\"; a number is expected");
@@ -181,10 +182,11 @@ TEST(ModelRotation, RefusesScalingsThatCannotBeUsed) {
 }
 
 TEST(ModelRotation, RefusesKindsItDoesNotKnow) {
-  EXPECT_EQ(refusal(scaled(R"({"rope_type": "proportional"})")),
-            "rope_type is \"proportional\", which is none of default, linear, dynamic, yarn, llama3, longrope; pass "
-            "`rope_theta`, `rope_dim`, `rope_layout` and `rope_scaling` yourself, or `num_triples: 0` to leave "
-            "position-exact plasticity out");
+  EXPECT_EQ(
+      refusal(scaled(R"({"rope_type": "proportional"})")),
+      "rope_type is \"proportional\", which is none of default, linear, dynamic, yarn, llama3, longrope, listed; pass "
+      "`rope_theta`, `rope_dim`, `rope_layout` and `rope_scaling` yourself, or `num_triples: 0` to leave "
+      "position-exact plasticity out");
 }
 
 TEST(LayerPattern, RepeatsOrEnds) {

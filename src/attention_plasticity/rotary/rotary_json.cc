@@ -135,6 +135,7 @@ void read_rotary_parameters(const JsonFields& fields, RotaryParameters& paramete
   take("original_max_position_embeddings", parameters.original_length);
   parameters.truncate = fields.flag("truncate").value_or(parameters.truncate);
   if (fields.find("short_factor") != nullptr) parameters.short_factor = fields.numbers("short_factor");
+  if (fields.find("inv_freq") != nullptr) parameters.frequencies = fields.numbers("inv_freq");
   if (fields.find("long_factor") != nullptr) parameters.long_factor = fields.numbers("long_factor");
 }
 

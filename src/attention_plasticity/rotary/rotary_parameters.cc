@@ -13,13 +13,14 @@
 namespace attention_plasticity {
 namespace {
 
-constexpr std::array<std::pair<RotaryKind, std::string_view>, 6> kinds{{
+constexpr std::array<std::pair<RotaryKind, std::string_view>, 7> kinds{{
     {RotaryKind::standard, "default"},
     {RotaryKind::linear, "linear"},
     {RotaryKind::dynamic, "dynamic"},
     {RotaryKind::yarn, "yarn"},
     {RotaryKind::llama3, "llama3"},
     {RotaryKind::longrope, "longrope"},
+    {RotaryKind::listed, "listed"},
 }};
 
 [[noreturn]] void refuse(std::string_view key, double value, std::string_view expected) {
@@ -100,6 +101,15 @@ void check_longrope(const RotaryParameters& parameters) {
   extension(parameters);
 }
 
+// A pair may stand still.
+void check_listed(const RotaryParameters& parameters) {
+  if (parameters.frequencies.empty()) refuse_missing(parameters.kind, "inv_freq", "a list of numbers not below 0");
+  for (const double frequency : parameters.frequencies) {
+    const bool fits = frequency >= 0 && std::isfinite(frequency);
+    if (!fits) refuse("inv_freq", frequency, "a number not below 0");
+  }
+}
+
 std::vector<double> standard_frequencies(double theta, std::size_t dim) {
   std::vector<double> frequencies(dim / 2);
   for (std::size_t i = 0; i < frequencies.size(); ++i) {
@@ -163,6 +173,12 @@ void scale_longrope(std::vector<double>& frequencies, const RotaryParameters& pa
   for (std::size_t i = 0; i < frequencies.size(); ++i) frequencies[i] /= factors[i];
 }
 
+std::vector<double> listed_frequencies(const RotaryParameters& parameters, std::size_t pairs) {
+  if (parameters.frequencies.size() == pairs) return parameters.frequencies;
+  throw Error(ErrorKind::usage, fmt::format("inv_freq has {} numbers; one for each of the {} rotated pairs is expected",
+                                            parameters.frequencies.size(), pairs));
+}
+
 void check_trained_length(const RotaryParameters& parameters, double largest_position) {
   const double length = required(parameters.kind, "max_position_embeddings", parameters.trained_length);
   if (largest_position + 1 <= length) return;
@@ -176,6 +192,7 @@ void check_trained_length(const RotaryParameters& parameters, double largest_pos
 double yarn_scale(double factor, double mscale) { return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1; }
 
 double attention_factor(const RotaryParameters& parameters) {
+  if (parameters.kind == RotaryKind::listed) return parameters.attention_factor.value_or(1);
   if (parameters.kind != RotaryKind::yarn && parameters.kind != RotaryKind::longrope) return 1;
   if (parameters.attention_factor) return *parameters.attention_factor;
   const double factor = extension(parameters);
@@ -209,6 +226,8 @@ std::vector<double> frequencies_of(const RotaryParameters& parameters, std::size
     case RotaryKind::longrope:
       scale_longrope(frequencies, parameters, largest_position);
       break;
+    case RotaryKind::listed:
+      return listed_frequencies(parameters, frequencies.size());
   }
   return frequencies;
 }
@@ -225,7 +244,7 @@ std::optional<RotaryKind> rotary_kind_of(std::string_view name) {
   return found == kinds.end() ? std::nullopt : std::optional(found->first);
 }
 
-std::string_view rotary_kind_names() { return "default, linear, dynamic, yarn, llama3, longrope"; }
+std::string_view rotary_kind_names() { return "default, linear, dynamic, yarn, llama3, longrope, listed"; }
 
 void check_rotary_parameters(const RotaryParameters& parameters) {
   if (parameters.kind == RotaryKind::none) return;
@@ -253,6 +272,9 @@ void check_rotary_parameters(const RotaryParameters& parameters) {
       break;
     case RotaryKind::longrope:
       check_longrope(parameters);
+      break;
+    case RotaryKind::listed:
+      check_listed(parameters);
       break;
   }
 }

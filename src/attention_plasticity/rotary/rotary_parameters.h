@@ -32,6 +32,7 @@ struct RotaryParameters {
   std::optional<double> high_freq_factor;  ///< llama3: as beta_fast
   std::vector<double> short_factor;        ///< longrope: one per pair, up to the original length
   std::vector<double> long_factor;         ///< longrope: one per pair, beyond it
+  std::vector<double> frequencies;         ///< `inv_freq`, listed: one per pair, in radians per token
   std::optional<double> original_length;   ///< `original_max_position_embeddings`; none: the trained length
   std::optional<double> trained_length;    ///< `max_position_embeddings`
 };

@@ -49,7 +49,7 @@ TEST(RotaryKind, HasTheNamesOfConfigs) {
   EXPECT_EQ(rotary_kind_name(RotaryKind::standard), "default");
   std::string names;
   for (const auto kind : {RotaryKind::standard, RotaryKind::linear, RotaryKind::dynamic, RotaryKind::yarn,
-                          RotaryKind::llama3, RotaryKind::longrope}) {
+                          RotaryKind::llama3, RotaryKind::longrope, RotaryKind::listed}) {
     EXPECT_EQ(rotary_kind_of(rotary_kind_name(kind)), kind);
     names += (names.empty() ? "" : ", ") + std::string(rotary_kind_name(kind));
   }

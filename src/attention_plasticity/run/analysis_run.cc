@@ -130,7 +130,7 @@ class Measuring {
   Measuring(const PreparedRun& prepared, const RunConfig& config, const RunMeans& means, const RunObserver& told)
       : means_(means),
         observer_(with_all_functions(told)),
-        evidence_(configured_evidence(prepared, config, rotation_files(prepared.tasks))),
+        evidence_(configured_evidence(prepared, config, rotation_files(prepared.tasks, prepared.layout.store))),
         context_{prepared, config, observer_, evidence_.get(), {}} {}
 
   HeadOutcomes heads(std::span<const HeadTask> tasks) {

@@ -6,6 +6,7 @@
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/http.h"
+#include "attention_plasticity/run/analyze_dump_by.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/dump_run.h"
 #include "attention_plasticity/run/result_tables.h"
@@ -23,6 +24,7 @@ struct DumpRunState {
   RunResult run;
 
   RunParts parts() const { return run_parts(run.results, config); }
+  static AnalyzedDump shown(std::shared_ptr<const DumpRunState> state) { return AnalyzedDump(std::move(state)); }
 };
 
 namespace {
@@ -70,6 +72,12 @@ std::vector<std::filesystem::path> AnalyzedDump::save(const std::filesystem::pat
 
 AnalyzedDump analyze_dump(const DumpSource& source, const RunOptions& options, const RunObserver& observer,
                           const std::stop_token& stop) {
+  CostElsewhere none;
+  return analyze_dump_by({}, source, options, observer, stop, none);
+}
+
+AnalyzedDump analyze_dump_by(const PartEngine& engine, const DumpSource& source, const RunOptions& options,
+                             const RunObserver& observer, const std::stop_token& stop, CostElsewhere& cost) {
   auto state = std::make_shared<DumpRunState>();
   state->source = source;
   state->options = options;
@@ -78,13 +86,15 @@ AnalyzedDump analyze_dump(const DumpSource& source, const RunOptions& options, c
     DumpRun run(state->config, hub_of(source), stop);
     std::optional<KeepOptions> keep;
     if (options.kept_heads) keep = KeepOptions{*options.kept_heads, true};
-    state->run = run.measure(workers_of(state->config), observer, stop, keep);
+    const int workers = workers_of(state->config);
+    state->run = engine ? run.measure_by(engine, workers, observer, stop, cost, keep)
+                        : run.measure(workers, observer, stop, keep);
     state->prepared = run.prepared();
   } catch (const Stopped&) {
     state->run.interrupted = true;
   }
   if (state->run.failure) std::rethrow_exception(state->run.failure);
-  return AnalyzedDump(std::move(state));
+  return DumpRunState::shown(std::move(state));
 }
 
 }  // namespace attention_plasticity

@@ -11,6 +11,7 @@
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
 namespace {
@@ -147,6 +148,18 @@ bool is_output(std::string_view field) {
 RunConfig resolve_config(std::span<const Setting> settings) {
   const SettingMap given = last_settings(config_table(), settings);
   RunConfig config = with_settings(config_table(), given);
+  if (config.dataset_local_root && is_store_address(*config.dataset_local_root)) {
+    try {
+      config.dataset_address = config.dataset_local_root;
+      config.dataset_local_root = StoreAddress(*config.dataset_address).recorded();
+    } catch (const Error& error) {
+      refuse(given.at("dataset_local_root"), error.what());
+    }
+  }
+  if (config.output_dir && is_store_address(*config.output_dir)) {
+    refuse(given.at("output_dir"),
+           "only the subcommand analyze writes to an object store; write to a folder on disk, and copy it");
+  }
   if (config.compat == Compat::python) apply_python_compat(config, given);
   check_head_groups(config, given);
   check_explicit_selection(config, given);

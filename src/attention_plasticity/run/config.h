@@ -35,7 +35,8 @@ struct RunConfig : RunOptions {
   std::string model_dir;
   std::string dataset_name = "viktoroo/sniffed-qk";
   std::string dataset_revision = "main";
-  std::optional<std::string> dataset_local_root;
+  std::optional<std::string> dataset_local_root;  ///< an address of a store stands here without credentials
+  std::optional<std::string> dataset_address;     ///< the same with credentials: for Store alone; none: a path
   std::optional<std::string> dataset_cache_dir;
   int download_max_workers = 8;
   bool verify_cache = false;

@@ -1,5 +1,8 @@
 #include "attention_plasticity/run/dump_run.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <mutex>
 #include <optional>
@@ -69,13 +72,17 @@ std::string DumpRun::missing_files() const {
   return missing_.empty() ? "" : described_files(dump_->snapshot(), missing_);
 }
 
+void DumpRun::fetch_all(const RunObserver& told, const std::stop_token& stop) {
+  told.note("fetching " + missing_files());
+  Fetching fetching(*dump_, std::exchange(missing_, {}), config_.download_max_workers, {{}, told.note}, stop);
+  fetching.wait_for_all(told.downloading);
+}
+
 void DumpRun::begin(const RunObserver& told, const std::stop_token& stop, const std::optional<KeepOptions>& keep) {
   for (const std::string& note : notes()) told.note(note);
   for (const std::string& warning : prepared_.warnings) told.warning(warning);
   if (prepared_.needs_all_files && !missing_.empty()) {
-    told.note("fetching " + missing_files());
-    Fetching fetching(*dump_, std::exchange(missing_, {}), config_.download_max_workers, {{}, told.note}, stop);
-    fetching.wait_for_all(told.downloading);
+    fetch_all(told, stop);
     const PreparedRun before = std::exchange(prepared_, prepare());
     tell_new(prepared_.notes, before.notes, told.note);
     tell_new(prepared_.warnings, before.warnings, told.warning);
@@ -113,6 +120,29 @@ RunResult DumpRun::measure(int workers, const RunObserver& observer, const std::
   return result;
 }
 
+RunResult DumpRun::measure_by(const PartEngine& engine, int workers, const RunObserver& observer,
+                              const std::stop_token& stop, CostElsewhere& cost,
+                              const std::optional<KeepOptions>& keep) {
+  std::mutex mutex;
+  const RunObserver told = serialized(observer, mutex);
+  begin(told, stop, keep);
+  if (!missing_.empty()) {
+    fetch_all(told, stop);
+    prepared_ = prepare();  // with the memory that the files need
+  }
+  const RunMeans means{workers, stop, {}, kept_.get()};
+  HeadOutcomes outcomes = measure_elsewhere(prepared_, config_, means, told, engine, cost);
+  const std::string simd = fmt::format("{}", fmt::join(cost.simd, ", "));
+  if (!simd.empty()) prepared_.recorded_simd = simd;
+  if (cost.simd.size() > 1) {
+    told.warning(
+        fmt::format("heads were measured with different instruction sets ({}): their figures agree to about 12 digits "
+                    "with those of one machine, not to the last",
+                    simd));
+  }
+  return concluded_run(std::move(outcomes), prepared_, config_, means, told);
+}
+
 HeadOutcomes DumpRun::measure_part(int workers, const RunObserver& observer, const std::stop_token& stop,
                                    const std::optional<KeepOptions>& keep) {
   std::mutex mutex;
@@ -130,11 +160,7 @@ RunPlan DumpRun::make_plan(const RunObserver& observer, const std::stop_token& s
   std::mutex mutex;
   const RunObserver told = serialized(observer, mutex);
   begin(told, stop, {});
-  if (!missing_.empty()) {
-    told.note("fetching " + missing_files());
-    Fetching fetching(*dump_, std::exchange(missing_, {}), config_.download_max_workers, {{}, told.note}, stop);
-    fetching.wait_for_all(told.downloading);
-  }
+  if (!missing_.empty()) fetch_all(told, stop);
   return RunPlan::of(prepared_, config_);
 }
 

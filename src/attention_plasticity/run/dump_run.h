@@ -11,8 +11,10 @@
 #include "attention_plasticity/hub.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/config.h"
+#include "attention_plasticity/run/heads_elsewhere.h"
 #include "attention_plasticity/run/hub_dump.h"
 #include "attention_plasticity/run/kept_heads.h"
+#include "attention_plasticity/run/part_engine.h"
 #include "attention_plasticity/run/prepared_run.h"
 #include "attention_plasticity/run/run_plan.h"
 #include "attention_plasticity/run/shard.h"
@@ -47,7 +49,11 @@ class DumpRun {
   /// ends the run before any head is measured. With `keep`, heads are kept as they end; throws as KeptHeads does.
   RunResult measure(int workers, const RunObserver& observer, const std::stop_token& stop,
                     const std::optional<KeepOptions>& keep = {});
-  /// The same for tasks(), without what depends on the heads of other shards.
+  /// The same, with heads measured by an engine: other processes, which must see the dump under the same path. Files of
+  /// the Hub are fetched first. `workers`: threads for what is left to this process. Adds to `cost`.
+  RunResult measure_by(const PartEngine& engine, int workers, const RunObserver& observer, const std::stop_token& stop,
+                       CostElsewhere& cost, const std::optional<KeepOptions>& keep = {});
+  /// The same as `measure` for tasks(), without what depends on the heads of other shards.
   HeadOutcomes measure_part(int workers, const RunObserver& observer, const std::stop_token& stop,
                             const std::optional<KeepOptions>& keep = {});
   /// Fetches all files, and decides what depends on all of them. Throws as `measure` does.
@@ -59,6 +65,7 @@ class DumpRun {
   PreparedRun prepare() const;
   // Tells the observer what is known, brings all files if the rotation depends on them, and opens the kept heads.
   void begin(const RunObserver& told, const std::stop_token& stop, const std::optional<KeepOptions>& keep);
+  void fetch_all(const RunObserver& told, const std::stop_token& stop);
   // Calls `work` with the means to measure `tasks`, while files that are still missing are fetched.
   void with_files(std::span<const HeadTask> tasks, int workers, const RunObserver& told, const std::stop_token& stop,
                   const std::function<void(const RunMeans&)>& work);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -27,9 +28,41 @@ std::string over_limit_text(const OverMemoryLimit& over) {
 HeadPass::HeadPass(std::span<const HeadTask> tasks, Context context, Ended ended)
     : tasks_(tasks), context_(context), ended_(std::move(ended)) {}
 
+namespace {
+
+// A quarter of the memory of a run is for files that are fetched before they are read.
+constexpr std::uint64_t fetched_share = 4;
+
+ReadAhead::Options ahead_options(const RunConfig& config) {
+  ReadAhead::Options options{.read = read_options(config)};
+  if (!config.memory_limit) return options;
+  options.most_bytes = std::min(options.most_bytes, *config.memory_limit / fetched_share);
+  // Its reader counts it.
+  options.fetches_large_files = false;
+  return options;
+}
+
+}  // namespace
+
+void HeadPass::release(const std::filesystem::path& file) {
+  if (ahead_) ahead_->release(file);
+}
+
 void HeadPass::run(int workers, const std::stop_token& stop, const HeadArrival& arrive) {
   QueueOptions options{workers, context_.config.memory_limit, {}, context_.held_bytes};
   if (arrive) options.arrive = [&](const HeadTask& task) { return after_arrival(task, arrive); };
+  if (files().are_remote()) {
+    const ReadAhead::Options how = ahead_options(context_.config);
+    ahead_ = std::make_unique<ReadAhead>(files(), files_of(tasks_), how, stop);
+    if (options.memory_limit) options.held_bytes += how.most_bytes;
+    options.arrive = [this](const HeadTask& task) {
+      return after_arrival(task, [this](const HeadTask& arriving) {
+        ahead_->wait_for(arriving.key_file);
+        ahead_->wait_for(arriving.query_file);
+      });
+    };
+  }
+  const std::shared_ptr<void> ended(nullptr, [this](void*) { ahead_.reset(); });
   for_each_head(
       tasks_, options, [this](const HeadTask& task) { return load_keys(task); },
       [this](std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure) {
@@ -54,7 +87,7 @@ FinishedTask HeadPass::finished(std::size_t task, HeadOutcome outcome) {
 TaskBytes HeadPass::after_arrival(const HeadTask& task, const HeadArrival& arrive) {
   arrive(task);
   HeadTask measured = task;
-  measure_files(measured, context_.config);
+  measure_files(measured, context_.config, files());
   if (measured.width > 0 && has_model_width(measured.width)) check_rotation(task.head.layer, measured.width);
   return {measured.query_bytes, measured.key_bytes};
 }
@@ -80,13 +113,13 @@ void HeadPass::check_rotation(int layer, std::size_t width) {
 
 LoadedKeys HeadPass::load_keys(const HeadTask& task) {
   // A dangling link was captured: reading it tells what is wrong.
-  std::error_code unknown;
-  if (std::filesystem::symlink_status(task.key_file, unknown).type() == std::filesystem::file_type::not_found) {
+  if (!files().exists(task.key_file)) {
     throw Error(ErrorKind::input,
                 fmt::format("key head {} of layer {}, which this head reads, was not captured", task.head.k_head,
                             task.head.layer),
                 task.key_file.string());
   }
+  const std::shared_ptr<void> released(nullptr, [&](void*) { release(task.key_file); });
   FileRead file_read;
   HeadFile file = read(task, Side::key, file_read);
   return {orient_keys(KeptRows(std::move(file.rows)), context_.config.analysis), std::move(file_read)};
@@ -103,7 +136,7 @@ HeadFile HeadPass::read(const HeadTask& task, Side side, FileRead& read) {
   const HeadKey head{task.head.layer, of_keys ? task.head.k_head : task.head.q_head};
   ReadOptions options = read_options(context_.config);
   options.expected = of_keys ? task.key_identity : task.query_identity;
-  HeadFile content = read_head_file(file, side, options);
+  HeadFile content = read_head_file(files().open(file), side, options);
   if (!has_model_width(content.rows.width)) {
     const StatedNumber stated = context_.prepared.model_width.value_or(StatedNumber{});
     throw Error(ErrorKind::input,
@@ -129,11 +162,13 @@ void HeadPass::warn_of_no_examples(const std::filesystem::path& file, Side side)
   if (said_no_key_examples_ || (said_no_query_examples_ && !of_keys)) return;
   (of_keys ? said_no_key_examples_ : said_no_query_examples_) = true;
   context_.observer.warning(
-      fmt::format("{}: no example_id column, so {}", file.string(),
+      fmt::format("{}: {}{}", file.string(), no_examples_text,
                   of_keys ? "no key pairs can be formed" : "every query counts as an example of its own"));
 }
 
 HeadOutcome HeadPass::analyse(const HeadTask& task, const LoadedKeys* keys, const std::exception_ptr& key_failure) {
+  // Whatever becomes of the head, its file makes room for others.
+  const std::shared_ptr<void> released(nullptr, [&](void*) { release(task.query_file); });
   HeadOutcome outcome;
   outcome.head = task.head;
   const auto fail = [&](const std::string& file, const std::string& message) {
@@ -160,6 +195,7 @@ HeadOutcome HeadPass::analyse(const HeadTask& task, const LoadedKeys* keys, cons
 void HeadPass::measure(const HeadTask& task, const LoadedKeys& keys, HeadOutcome& outcome) {
   FileRead queries_read;
   HeadFile file = read(task, Side::query, queries_read);
+  release(task.query_file);
   outcome.queries = std::move(queries_read);
   outcome.measured = measure(task, std::move(file.rows), keys.keys);
 }

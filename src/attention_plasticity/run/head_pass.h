@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attention_plasticity/analyze_dump.h"
@@ -17,6 +19,7 @@
 #include "attention_plasticity/run/head_outcome.h"
 #include "attention_plasticity/run/head_queue.h"
 #include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/run/read_ahead.h"
 #include "attention_plasticity/run/rotation_evidence.h"
 
 namespace attention_plasticity {
@@ -26,6 +29,9 @@ using HeadArrival = std::function<void(const HeadTask&)>;
 
 /// Why a head has no result when the memory of a run is too little for it.
 std::string over_limit_text(const OverMemoryLimit& over);
+
+/// What the warning about files without examples says. A run tells it once of keys, or once of queries.
+inline constexpr std::string_view no_examples_text = "no example_id column, so ";
 
 /// One pass over heads: reads and analyses each, and hands over what became of it.
 class HeadPass {
@@ -61,9 +67,13 @@ class HeadPass {
   bool has_model_width(std::size_t width) const;
   void warn_of_no_examples(const std::filesystem::path& file, Side side);
 
+  const DumpFiles& files() const { return context_.prepared.layout.files(); }
+  void release(const std::filesystem::path& file);
+
   std::span<const HeadTask> tasks_;
   Context context_;
   Ended ended_;
+  std::unique_ptr<ReadAhead> ahead_;  // null: the files are on disk
 
   std::mutex mutex_;                              // of all below, of `ended_`, and of the observer
   bool rotation_fits_ = false;                    // a head that has arrived

@@ -13,6 +13,7 @@
 
 #include "attention_plasticity/base/large_vector.h"
 #include "attention_plasticity/base/memory_account.h"
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/memory.h"
 #include "attention_plasticity/run/kept_results.h"
 
@@ -246,7 +247,10 @@ class HeadQueue {
     if (!failure) {
       try {
         const MemoryAccount::Scope scope(task.account.get());
+        const StopScope stop([this] { return stop_.stop_requested(); });
         return std::make_unique<FinishedTask>(work_(number, group.keys.get(), nullptr));
+      } catch (const WorkStopped&) {
+        return nullptr;  // no task is begun again after a stop
       } catch (...) {
         failure = refusal_or_current(task.account.get());
       }

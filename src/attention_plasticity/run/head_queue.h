@@ -47,8 +47,9 @@ using HeadWork =
 
 /// Runs `work` for every task on `workers` threads, which take the tasks in order. Tasks with the same key file must be
 /// adjacent, as prepare_run orders them. They share its keys: the first task loads them, and they are freed after the
-/// last. After a stop request, or after `arrive` throws, no further task is started, and the tasks in flight are
-/// finished. Returns, or rethrows the exception of `arrive`, once all threads are done.
+/// last. After a stop request, or after `arrive` throws, no further task is started. The tasks in flight are
+/// finished; after a stop request their work may be given up half-way instead (base/stop_scope.h). Returns, or rethrows
+/// the exception of `arrive`, once all threads are done.
 ///
 /// With a memory limit, the work of a task and the loading of keys have an account each (MemoryAccount::current()).
 /// Tasks begin as far as their estimates are free. A task that needs more than is free is given up and tried again

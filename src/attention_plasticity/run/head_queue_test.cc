@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/memory_account.h"
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
@@ -336,6 +337,22 @@ TEST(HeadQueue, FinishesWhatItHasBegunAfterAStopRequest) {
       },
       stop.get_token());
   EXPECT_EQ(ended, first_numbers(3));
+}
+
+TEST(HeadQueue, DropsWorkThatGivesUpAfterAStopRequest) {
+  const std::vector<HeadTask> tasks = tasks_of_groups({4, 4});
+  std::stop_source stop;
+  std::vector<std::size_t> ended;
+  for_each_task(
+      tasks, with_workers(1), keys_of,
+      [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) {
+        throw_if_stopped();
+        if (task == 2) stop.request_stop();
+        throw_if_stopped();
+        ended.push_back(task);
+      },
+      stop.get_token());
+  EXPECT_EQ(ended, first_numbers(2));
 }
 
 TEST(HeadQueue, StopsAllItsWorkers) {

@@ -8,6 +8,8 @@
 
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/run/read_ahead.h"
+#include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
 namespace {
@@ -22,11 +24,16 @@ FileInspection inspect_file(const DumpLayout& layout, Side side, HeadKey head) {
   found.side = side;
   found.head = head;
   const std::filesystem::path file = layout.file(side, head);
-  std::error_code unknown;
-  const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
-  if (!unknown) found.bytes = bytes;
+  const DumpFiles& files = layout.files();
+  if (const std::optional<FileIdentity> listed = files.listed(file)) {
+    found.bytes = listed->bytes;
+  } else {
+    std::error_code unknown;
+    const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
+    if (!unknown) found.bytes = bytes;
+  }
   try {
-    const HeadTokens rows = read_head_tokens(file, side);
+    const HeadTokens rows = read_head_tokens(files.open(file), side);
     found.rows = rows.position.size();
     found.width = rows.width;
     found.buckets = distinct(rows.bucket);
@@ -36,8 +43,9 @@ FileInspection inspect_file(const DumpLayout& layout, Side side, HeadKey head) {
     found.last_position = std::ranges::max(rows.position);
     if (!rows.example.empty()) found.examples = distinct(rows.example);
     found.window = rows.window;
-    found.has_checksums = has_page_checksums(file);
+    found.has_checksums = has_page_checksums(files.open(file));
   } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
     found.error = error.what();
   } catch (const std::bad_alloc&) {
     found.error = "not enough memory to read this file";
@@ -64,7 +72,8 @@ void add_rotation(DumpInspection& dump, const std::filesystem::path& root) {
 std::optional<RotationInspection> inspect_rotation(const std::filesystem::path& root, const DumpInspection& dump) {
   std::vector<RotationFile> files;
   for (const FileInspection& file : dump.files) {
-    if (!file.error) files.push_back({file.side, file.head, dump.layout.file(file.side, file.head)});
+    if (!file.error)
+      files.push_back({file.side, file.head, dump.layout.file(file.side, file.head), {}, dump.layout.store});
   }
   RotationOfLayer configured;
   try {
@@ -89,13 +98,18 @@ std::optional<RotationInspection> inspect_rotation(const std::filesystem::path& 
 
 DumpInspection inspect_dump(const std::filesystem::path& root, const std::string& model_dir) {
   DumpInspection dump;
-  dump.layout = find_heads(root, model_dir);
+  dump.layout = is_store_address(root.string()) ? find_heads_in_store(StoreAddress(root.string()), model_dir)
+                                                : find_heads(root, model_dir);
   if (dump.layout.note) dump.notes.push_back(*dump.layout.note);
   for (const std::string& warning : dump.layout.warnings) dump.notes.push_back("warning: " + warning);
-  dump.capture = read_capture_metadata(dump.layout.folder, dump.notes);
-  dump.model = find_model_shape(root, dump.layout.folder, dump.notes);
-  for (const HeadKey& head : dump.layout.queries) dump.files.push_back(inspect_file(dump.layout, Side::query, head));
-  for (const HeadKey& head : dump.layout.keys) dump.files.push_back(inspect_file(dump.layout, Side::key, head));
+  dump.capture = read_capture_metadata(dump.layout.folder, dump.notes, dump.layout.files());
+  dump.model = find_model_shape(root, dump.layout.folder, dump.notes, dump.layout.files());
+  std::map<std::filesystem::path, HeadKey> heads;
+  for (const HeadKey& head : dump.layout.queries) heads[dump.layout.file(Side::query, head)] = head;
+  for (const HeadKey& head : dump.layout.keys) heads[dump.layout.file(Side::key, head)] = head;
+  for_each_file(dump.layout.files(), files_of(dump.layout), HeadPart::tokens, [&](const ReadAhead::File& file) {
+    dump.files.push_back(inspect_file(dump.layout, file.side, heads.at(file.path)));
+  });
   add_rotation(dump, root);
   return dump;
 }

@@ -14,6 +14,7 @@
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/rotation_check.h"
 #include "attention_plasticity/run/run_manifest.h"
+#include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
 namespace {
@@ -150,7 +151,15 @@ void MergedRun::resolve() {
 // Sets the paths of the tasks' files to where the dump is now.
 void MergedRun::find_dump() {
   fs::path folder = recorded_folder(shards_.front().manifest, shard_json(shards_.front()));
-  if (options_.dataset_local_root) folder = find_heads(*options_.dataset_local_root, config_.model_dir).folder;
+  const std::optional<std::string> given =
+      options_.dataset_local_root ? options_.dataset_local_root : config_.dataset_address;
+  if (given && is_store_address(*given)) {
+    DumpLayout layout = find_heads_in_store(StoreAddress(*given), config_.model_dir);
+    folder = layout.folder;
+    prepared_.layout.store = std::move(layout.store);
+  } else if (given) {
+    folder = find_heads(*given, config_.model_dir).folder;
+  }
   for (HeadTask& task : prepared_.tasks) {
     for (fs::path* file : {&task.query_file, &task.key_file})
       *file = folder / file->lexically_relative(prepared_.layout.folder);
@@ -158,9 +167,8 @@ void MergedRun::find_dump() {
 }
 
 bool MergedRun::is_dump_there() const {
-  std::error_code unknown;
-  return std::ranges::any_of(prepared_.tasks,
-                             [&](const HeadTask& task) { return fs::exists(task.query_file, unknown); });
+  const DumpFiles& files = prepared_.layout.files();
+  return std::ranges::any_of(prepared_.tasks, [&](const HeadTask& task) { return files.exists(task.query_file); });
 }
 
 RunResult MergedRun::result(const RunObserver& observer, const std::stop_token& stop) {
@@ -180,7 +188,7 @@ RunResult MergedRun::result(const RunObserver& observer, const std::stop_token& 
        examples ? without_common_groups(outcomes.heads, *examples) : std::vector<std::size_t>{}) {
     HeadTask& task = *std::ranges::find(prepared_.tasks, outcomes.heads[again].head, &HeadTask::head);
     check_unchanged(task);
-    measure_files(task, config_);
+    measure_files(task, config_, prepared_.layout.files());
   }
   const bool is_checked = prepared_.rotation && prepared_.rotation->source != RotationSource::inferred &&
                           config_.rotation_check != RotationCheck::off;
@@ -197,7 +205,8 @@ RunResult MergedRun::result(const RunObserver& observer, const std::stop_token& 
 void MergedRun::check_unchanged(const HeadTask& task) const {
   for (const fs::path& file : {task.query_file, task.key_file}) {
     std::error_code missing;
-    const std::uintmax_t bytes = fs::file_size(file, missing);
+    const std::optional<FileIdentity> listed = prepared_.layout.files().listed(file);
+    const std::uintmax_t bytes = listed ? listed->bytes : fs::file_size(file, missing);
     if (missing) {
       throw Error(
           ErrorKind::input,

@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t format_version = 1;
 constexpr std::uint64_t magic = 0x6461'6568'5041ULL | (format_version << 48U);  // "APhead"
 constexpr std::size_t digest_size = 64;
+constexpr std::string_view list_magic = "APshard1";
 
 // The members of each struct, for both directions. A structured binding names every member, so that a new one does not
 // compile until it is kept.
@@ -76,8 +77,8 @@ void visit(auto& archive, HeadFailure& value) {
   archive(head, file, message);
 }
 void visit(auto& archive, InputDigest& value) {
-  auto& [file_bytes, digest] = value;
-  archive(file_bytes, digest);
+  auto& [file_bytes, digest, etag] = value;
+  archive(file_bytes, digest, etag);
 }
 void visit(auto& archive, FileEvidence& value) {
   auto& [width, energy, known, configured, described] = value;
@@ -252,6 +253,38 @@ HeadOutcome outcome_of_bytes(std::string_view bytes) {
   visit(reader, outcome);
   if (!reader.at_end()) refuse();
   return outcome;
+}
+
+void write_outcomes(std::span<const HeadOutcome> outcomes, const std::function<void(std::string_view)>& sink) {
+  sink(list_magic);
+  for (const HeadOutcome& outcome : outcomes) {
+    const std::string bytes = outcome_bytes(outcome);
+    const std::uint64_t size = bytes.size();
+    sink({reinterpret_cast<const char*>(&size), sizeof size});
+    sink(bytes);
+  }
+}
+
+std::string outcomes_bytes(std::span<const HeadOutcome> outcomes) {
+  std::string bytes;
+  write_outcomes(outcomes, [&bytes](std::string_view piece) { bytes += piece; });
+  return bytes;
+}
+
+std::vector<HeadOutcome> outcomes_of_bytes(std::string_view bytes) {
+  if (!bytes.starts_with(list_magic)) throw Error(ErrorKind::input, "does not hold the records of heads");
+  bytes.remove_prefix(list_magic.size());
+  std::vector<HeadOutcome> outcomes;
+  while (!bytes.empty()) {
+    std::uint64_t size = 0;
+    if (bytes.size() < sizeof size) throw Error(ErrorKind::input, "ends in the middle of a head");
+    std::memcpy(&size, bytes.data(), sizeof size);
+    bytes.remove_prefix(sizeof size);
+    if (bytes.size() < size) throw Error(ErrorKind::input, "ends in the middle of a head");
+    outcomes.push_back(outcome_of_bytes(bytes.substr(0, size)));
+    bytes.remove_prefix(size);
+  }
+  return outcomes;
 }
 
 }  // namespace attention_plasticity

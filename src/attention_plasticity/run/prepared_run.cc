@@ -17,6 +17,7 @@
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/read_options.h"
 #include "attention_plasticity/run/rotation_inference.h"
+#include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
 namespace {
@@ -74,10 +75,11 @@ void check_captured(const DumpLayout& layout, Side side, int HeadKey::* member, 
 }
 
 // None for a file that cannot be read, which is reported when the head is read.
-std::optional<HeadFooter> readable_footer(const fs::path& file, const RunConfig& config) {
+std::optional<HeadFooter> readable_footer(const fs::path& file, const RunConfig& config, const DumpFiles& files) {
   try {
-    return read_head_footer(file, read_options(config).max_vector_width);
-  } catch (const Error&) {
+    return read_head_footer(files.open(file), read_options(config).max_vector_width);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
     return std::nullopt;
   }
 }
@@ -87,7 +89,8 @@ std::optional<HeadFooter> readable_footer(const fs::path& file, const RunConfig&
 bool is_absorbed(const ModelShape& model, const RunConfig& config, const DumpLayout& layout) {
   if (!model.absorbed_width || layout.keys.empty()) return false;
   if (std::ranges::any_of(layout.keys, [](const HeadKey& key) { return key.head != 0; })) return false;
-  const auto footer = readable_footer(layout.file(Side::key, *layout.keys.begin()), config).value_or(HeadFooter{});
+  const auto footer =
+      readable_footer(layout.file(Side::key, *layout.keys.begin()), config, layout.files()).value_or(HeadFooter{});
   return footer.width > 0 ? footer.width == static_cast<std::size_t>(model.absorbed_width->value)
                           : config.num_k_heads == 1;
 }
@@ -146,7 +149,14 @@ void add_tasks(PreparedRun& prepared, const RunConfig& config) {
     task.head = {query.layer, query.head, prepared.grid.k_head(query.head)};
     task.query_file = prepared.layout.file(Side::query, query);
     task.key_file = prepared.layout.file(Side::key, {query.layer, task.head.k_head});
-    measure_files(task, config, prepared.tasks.empty() ? nullptr : &prepared.tasks.back());
+    const DumpFiles& files = prepared.layout.files();
+    if (files.are_remote()) {
+      // Footers are read with the rest of the files, while heads are measured.
+      task.query_identity = files.listed(task.query_file);
+      task.key_identity = files.listed(task.key_file);
+    } else {
+      measure_files(task, config, files, prepared.tasks.empty() ? nullptr : &prepared.tasks.back());
+    }
     prepared.tasks.push_back(std::move(task));
   }
   prepared.skipped =
@@ -210,7 +220,7 @@ void add_rotation(PreparedRun& prepared, const RunConfig& config, const fs::path
   }
   prepared.needs_all_files = is_incomplete(prepared);
   if (prepared.needs_all_files) return;
-  InferredRotation inferred = infer_rotation(rotation_files(prepared.tasks), config);
+  InferredRotation inferred = infer_rotation(rotation_files(prepared.tasks, prepared.layout.store), config);
   prepared.rotation = std::move(inferred.rotation);
   prepared.rotation_shares = std::move(inferred.shares);
   (inferred.may_be_wrong ? prepared.warnings : prepared.notes).push_back(std::move(inferred.line));
@@ -247,8 +257,8 @@ std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout
 
 }  // namespace
 
-void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* before) {
-  if (const std::optional<HeadFooter> queries = readable_footer(task.query_file, config)) {
+void measure_files(HeadTask& task, const RunConfig& config, const DumpFiles& files, const HeadTask* before) {
+  if (const std::optional<HeadFooter> queries = readable_footer(task.query_file, config, files)) {
     task.query_bytes = estimated_bytes(*queries, Side::query, config);
     task.width = queries->width;
     task.query_rows = queries->rows;
@@ -258,7 +268,7 @@ void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* befo
     task.key_bytes = before->key_bytes;
     task.key_rows = before->key_rows;
     task.key_identity = before->key_identity;
-  } else if (const std::optional<HeadFooter> keys = readable_footer(task.key_file, config)) {
+  } else if (const std::optional<HeadFooter> keys = readable_footer(task.key_file, config, files)) {
     task.key_bytes = estimated_bytes(*keys, Side::key, config);
     task.key_rows = keys->rows;
     task.key_identity = keys->identity;
@@ -272,6 +282,7 @@ std::optional<RecordedFile> recorded_file(const fs::path& path, const std::optio
                                           const PreparedRun& prepared) {
   RecordedFile file{path.lexically_relative(prepared.layout.folder).generic_string(), 0, {}, {}};
   std::error_code unknown;
+  if (!identity && prepared.layout.files().are_remote()) return std::nullopt;
   file.bytes = identity ? identity->bytes : fs::file_size(path, unknown);
   if (unknown) return std::nullopt;
   if (prepared.hub) {
@@ -313,8 +324,9 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& source, const 
   if (prepared.layout.note) prepared.notes.push_back(*prepared.layout.note);
   for (const std::string& warning : prepared.layout.warnings) prepared.warnings.push_back(warning);
 
-  CaptureMetadata metadata = read_capture_metadata(prepared.layout.folder, prepared.notes);
-  ModelShape shape = find_model_shape(root, prepared.layout.folder, prepared.warnings);
+  const DumpFiles& files = prepared.layout.files();
+  CaptureMetadata metadata = read_capture_metadata(prepared.layout.folder, prepared.notes, files);
+  ModelShape shape = find_model_shape(root, prepared.layout.folder, prepared.warnings, files);
   if (is_absorbed(shape, config, prepared.layout)) {
     shape.width = shape.absorbed_width;
     if (shape.num_k_heads) shape.num_k_heads->value = 1;
@@ -347,12 +359,20 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& source, const 
   return prepared;
 }
 
-PreparedRun prepare_run(const RunConfig& config, const PreparedRun* decided) {
+FoundDump find_dump(const RunConfig& config) {
   if (!config.dataset_local_root) {
     throw Error(ErrorKind::usage, "a dump on disk is given as `dataset_local_root: FOLDER`");
   }
+  if (config.dataset_address) {
+    DumpLayout layout = find_heads_in_store(StoreAddress(*config.dataset_address), config.model_dir);
+    return {StoreAddress(*config.dataset_address).shown(), std::move(layout), std::nullopt, false};
+  }
   const fs::path root = *config.dataset_local_root;
-  return prepare_run(config, {root, find_heads(root, config.model_dir), std::nullopt, false}, decided);
+  return {root, find_heads(root, config.model_dir), std::nullopt, false};
+}
+
+PreparedRun prepare_run(const RunConfig& config, const PreparedRun* decided) {
+  return prepare_run(config, find_dump(config), decided);
 }
 
 }  // namespace attention_plasticity

@@ -62,7 +62,7 @@ struct FoundDump {
 struct RecordedFile {
   std::string file;                         ///< its path below the folder of the heads, with slashes
   std::uint64_t bytes = 0;                  ///< its size
-  std::optional<std::int64_t> modified_ns;  ///< of a dump on disk: nanoseconds since 1970, in UTC
+  std::optional<std::int64_t> modified_ns;  ///< of a dump that is not on the Hub: nanoseconds since 1970, in UTC
   std::optional<std::string> etag;          ///< of a dump on the Hub: the name of its content in the cache
 
   friend bool operator==(const RecordedFile&, const RecordedFile&) = default;
@@ -101,11 +101,15 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& source, const 
 /// The files of the run's tasks that are on disk, each once, by path.
 std::vector<RecordedFile> recorded_files(const PreparedRun& prepared);
 
-/// The same for the dump on disk that the configuration names.
+/// The dump on disk or in a store that the configuration names. Throws Error as find_heads and Store do.
+FoundDump find_dump(const RunConfig& config);
+
+/// The same for find_dump().
 PreparedRun prepare_run(const RunConfig& config, const PreparedRun* decided = nullptr);
 
-/// Fills in the memory and the width of a task whose files are on disk. `before`, if not null, is another measured
-/// task. When it has the same keys, they are not measured again.
-void measure_files(HeadTask& task, const RunConfig& config, const HeadTask* before = nullptr);
+/// Fills in the memory and the width of a task whose files are there. `before`, if not null, is another measured task.
+/// When it has the same keys, they are not measured again.
+void measure_files(HeadTask& task, const RunConfig& config, const DumpFiles& files = disk_files(),
+                   const HeadTask* before = nullptr);
 
 }  // namespace attention_plasticity

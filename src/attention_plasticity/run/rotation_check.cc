@@ -250,12 +250,13 @@ DescribedWay described_way(const RotationWay& way, std::size_t width) {
   return {way.shape->layout, components_of(way.shape->part, width).value_or(ComponentRange{}), way.theta};
 }
 
-std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks) {
+std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks,
+                                         const std::shared_ptr<const DumpFiles>& store) {
   std::vector<RotationFile> files;
   files.reserve(2 * tasks.size());
   for (const HeadTask& task : tasks) {
-    files.push_back({Side::query, {task.head.layer, task.head.q_head}, task.query_file});
-    files.push_back({Side::key, {task.head.layer, task.head.k_head}, task.key_file});
+    files.push_back({Side::query, {task.head.layer, task.head.q_head}, task.query_file, {}, store});
+    files.push_back({Side::key, {task.head.layer, task.head.k_head}, task.key_file, {}, store});
   }
   return files;
 }

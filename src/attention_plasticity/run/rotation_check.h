@@ -30,7 +30,8 @@ struct DescribedWay {
 DescribedWay described_way(const RotationWay& way, std::size_t width);
 
 /// The files of a run's heads, by which its rotation is judged.
-std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks);
+std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks,
+                                         const std::shared_ptr<const DumpFiles>& store = {});
 
 /// Collects what the vectors of `files` say about a run's configured rotation; null when none is known, when it was
 /// inferred from them, or when it is not to be checked.

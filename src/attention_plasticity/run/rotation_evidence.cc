@@ -74,7 +74,10 @@ void with_rows(const RotationFile& file, const RunConfig& config, const Use& use
     MemoryAccount account(config.memory_limit.value_or(std::numeric_limits<std::uint64_t>::max()));
     const MemoryAccount::Scope counted(config.memory_limit ? &account : nullptr);
     if (file.rows) return file.rows(use);
-    const HeadFile content = read_head_file(file.path, file.side, read_options(config));
+    const DumpFiles& files = file.store ? *file.store : disk_files();
+    // What was fetched is counted in the account.
+    const std::shared_ptr<void> released(nullptr, [&](void*) { files.release(file.path); });
+    const HeadFile content = read_head_file(files.open(file.path), file.side, read_options(config));
     use(content.rows);
   } catch (const Error&) {
     return;

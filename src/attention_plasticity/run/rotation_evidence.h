@@ -23,7 +23,8 @@ struct RotationFile {
   Side side = Side::query;
   HeadKey head;
   std::filesystem::path path = {};
-  GivenRows rows = {};  ///< in place of a file; empty: they are read from `path`
+  GivenRows rows = {};                          ///< in place of a file; empty: they are read from `path`
+  std::shared_ptr<const DumpFiles> store = {};  ///< where `path` is opened; null: on disk
 };
 
 /// Which share of the vectors' energy is fixed, that is, belongs to a mean that does not depend on position, when they

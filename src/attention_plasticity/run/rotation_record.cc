@@ -20,11 +20,6 @@ std::vector<double> numbers(const json& list) {
   return values;
 }
 
-template <typename T>
-std::optional<T> optional_of(const json& value) {
-  return value.is_null() ? std::nullopt : std::optional(value.get<T>());
-}
-
 Json settings_record(const RotarySettings& settings) {
   return {{"theta", value_or_null(settings.theta)},
           {"dim", value_or_null(settings.dim)},
@@ -34,10 +29,10 @@ Json settings_record(const RotarySettings& settings) {
 }
 
 RotarySettings recorded_settings(const json& record) {
-  RotarySettings settings{.theta = optional_of<double>(record.at("theta")),
-                          .dim = optional_of<std::size_t>(record.at("dim")),
-                          .first = record.at("first").get<std::size_t>(),
-                          .scaling = optional_of<std::string>(record.at("scaling"))};
+  RotarySettings settings{.theta = recorded_or_none<double>(record.at("theta")),
+                          .dim = recorded_or_none<std::size_t>(record.at("dim")),
+                          .first = recorded<std::size_t>(record.at("first")),
+                          .scaling = recorded_or_none<std::string>(record.at("scaling"))};
   if (const json& layout = record.at("layout"); !layout.is_null()) {
     settings.layout = layout == "half" ? RotaryLayout::half : RotaryLayout::interleaved;
   }
@@ -69,12 +64,15 @@ std::optional<DumpRotation> recorded_rotation(const json& record) {
   if (record.is_null()) return std::nullopt;
   RotationOrigin origin;
   if (const json& settings = record.at("settings"); !settings.is_null()) origin.settings = recorded_settings(settings);
-  origin.layers_without = record.at("layers_without").get<std::vector<int>>();
-  origin.model_config = optional_of<std::string>(record.at("model_config"));
+  origin.layers_without = recorded_list<std::vector<int>>(record.at("layers_without"));
+  origin.model_config = recorded_or_none<std::string>(record.at("model_config"));
+  const auto source = static_cast<RotationSource>(recorded<int>(record.at("source")));
+  if (source < RotationSource::config || source > RotationSource::inferred) {
+    throw json::out_of_range::create(406, "no such source of a rotation", &record);
+  }
   ModelRotation model = origin.model();
-  return DumpRotation{std::move(model), record.at("largest_position").get<double>(),
-                      static_cast<RotationSource>(record.at("source").get<int>()),
-                      record.at("unknown_layers").get<std::set<int>>(), std::move(origin)};
+  return DumpRotation{std::move(model), record.at("largest_position").get<double>(), source,
+                      recorded_list<std::set<int>>(record.at("unknown_layers")), std::move(origin)};
 }
 
 Json shares_record(const std::optional<RotationShares>& shares) {
@@ -89,10 +87,10 @@ Json shares_record(const std::optional<RotationShares>& shares) {
 std::optional<RotationShares> recorded_shares(const json& record) {
   if (record.is_null()) return std::nullopt;
   RotationShares shares;
-  shares.width = record.at("width").get<std::size_t>();
+  shares.width = recorded<std::size_t>(record.at("width"));
   shares.dump = recorded_energy(record.at("dump"));
   for (const json& layer : record.at("layers")) {
-    shares.layers.push_back({layer.at("layer").get<int>(), recorded_energy(layer.at("shares"))});
+    shares.layers.push_back({recorded<int>(layer.at("layer")), recorded_energy(layer.at("shares"))});
   }
   return shares;
 }

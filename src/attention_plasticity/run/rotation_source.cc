@@ -10,6 +10,7 @@
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/rotary/rotary_parameters.h"
+#include "attention_plasticity/run/read_ahead.h"
 
 namespace attention_plasticity {
 namespace {
@@ -29,9 +30,10 @@ RotarySettings settings_of(const RunConfig& config) {
 
 // None when the file does not mention a rotation. Throws Error(input) for a file that cannot be read or is not a JSON
 // object.
-std::optional<RotationOrigin> rotation_in(const fs::path& file) {
+std::optional<RotationOrigin> rotation_in(const fs::path& file, const DumpFiles& files = disk_files()) {
   try {
-    std::string text = read_text_file(file);
+    if (!files.exists(file)) throw Error(ErrorKind::input, "there is no such file");
+    std::string text = files.text(file);
     if (!ModelRotation::of_model_config(text)) return std::nullopt;
     return RotationOrigin{.model_config = std::move(text)};
   } catch (const Error& error) {
@@ -58,7 +60,7 @@ RotationOrigin given_model_config(const std::string& file) {
 std::optional<RotationOrigin> found_model_config(const fs::path& root, const DumpLayout& layout) {
   for (const fs::path& folder : {layout.folder, root}) {
     try {
-      if (std::optional<RotationOrigin> rotation = rotation_in(folder / "config.json")) return rotation;
+      if (std::optional<RotationOrigin> rotation = rotation_in(folder / "config.json", layout.files())) return rotation;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;
     }
@@ -69,18 +71,16 @@ std::optional<RotationOrigin> found_model_config(const fs::path& root, const Dum
 // Looks at every readable file, whichever heads are selected, so that a part of a run has the rotation of the whole.
 double largest_position(const DumpLayout& layout) {
   double largest = 0;
-  const auto look = [&](Side side, const HeadKey& head) {
+  for_each_file(layout.files(), files_of(layout), HeadPart::tokens, [&](const ReadAhead::File& file) {
     try {
-      const HeadTokens rows = read_head_tokens(layout.file(side, head), side);
+      const HeadTokens rows = read_head_tokens(layout.files().open(file.path), file.side);
       largest = std::max(largest, std::ranges::max(rows.position));
     } catch (const Error&) {
       return;  // reported when the head is read
     } catch (const std::bad_alloc&) {
       return;  // likewise
     }
-  };
-  for (const HeadKey& head : layout.queries) look(Side::query, head);
-  for (const HeadKey& head : layout.keys) look(Side::key, head);
+  });
   return largest;
 }
 

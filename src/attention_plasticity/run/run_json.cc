@@ -42,6 +42,7 @@ Json file_json(const RecordedFile& file, const InputDigest* read, bool is_from_h
     json["etag"] = value_or_null(file.etag);
   } else {
     json["modified"] = file.modified_ns ? Json(utc(*file.modified_ns)) : Json(nullptr);
+    if (read != nullptr && !read->etag.empty()) json["etag"] = read->etag;
   }
   json["xxh128"] = read != nullptr && !read->digest.empty() ? Json(read->digest) : Json(nullptr);
   return json;
@@ -58,13 +59,14 @@ Json input_json(const PreparedRun& prepared, const RunConfig& config, const RunR
     const auto found = read.find(file.file);
     heads.push_back(file_json(file, found == read.end() ? nullptr : found->second, prepared.hub.has_value()));
   }
-  Json json{{"kind", prepared.hub ? "hub" : config.dataset_local_root ? "local" : "arrays"}};
+  const bool is_stored = prepared.layout.files().are_remote() || config.dataset_address;
+  Json json{{"kind", prepared.hub ? "hub" : is_stored ? "store" : config.dataset_local_root ? "local" : "arrays"}};
   if (prepared.hub) {
     json["repo"] = prepared.hub->repo;
   } else {
     json["root"] = value_or_null(config.dataset_local_root);
   }
-  json["folder"] = prepared.layout.folder.generic_string();
+  json["folder"] = prepared.layout.folder.string();
   json["revision"] = prepared.hub ? Json(prepared.hub->revision) : Json(nullptr);
   json["commit"] = prepared.hub ? Json(prepared.hub->commit) : Json(nullptr);
   json["files"] = std::move(heads);

@@ -24,11 +24,6 @@ using nlohmann::json;
 // To be raised when the layout of manifests changes.
 constexpr int manifest_schema = 1;
 
-template <typename T>
-std::optional<T> optional_of(const json& value) {
-  return value.is_null() ? std::nullopt : std::optional(value.get<T>());
-}
-
 Json program_record() {
   const ProgramVersion program = program_version();
   return {{"version", program.version},
@@ -47,13 +42,15 @@ Json input_record(const PreparedRun& prepared) {
                      {"etag", value_or_null(file.etag)}});
   }
   std::error_code unknown;
-  const fs::path absolute = fs::absolute(prepared.layout.folder, unknown);
+  const bool is_stored = prepared.layout.files().are_remote();
+  const fs::path absolute = is_stored ? prepared.layout.folder : fs::absolute(prepared.layout.folder, unknown);
   Json hub = nullptr;
   if (prepared.hub) {
     hub = {{"repo", prepared.hub->repo}, {"revision", prepared.hub->revision}, {"commit", prepared.hub->commit}};
   }
   return {{"folder", prepared.layout.folder.string()},
-          {"absolute", (unknown ? prepared.layout.folder : absolute).lexically_normal().string()},
+          {"absolute",
+           is_stored ? absolute.string() : (unknown ? prepared.layout.folder : absolute).lexically_normal().string()},
           {"hub", std::move(hub)},
           {"files", std::move(files)}};
 }
@@ -189,7 +186,8 @@ class Comparison {
     const auto ids = [](const json& manifest) {
       std::set<HeadId> all;
       for (const json& head : manifest.at("heads")) {
-        all.insert({head.at("layer").get<int>(), head.at("q_head").get<int>(), head.at("k_head").get<int>()});
+        all.insert(
+            {recorded<int>(head.at("layer")), recorded<int>(head.at("q_head")), recorded<int>(head.at("k_head"))});
       }
       return all;
     };
@@ -254,25 +252,26 @@ PreparedRun recorded_run(std::string_view manifest, const std::string& file) {
     }
     std::vector<RecordedFile> files;
     for (const json& entry : input.at("files")) {
-      files.push_back({entry.at("file").get<std::string>(), entry.at("bytes").get<std::uint64_t>(),
-                       optional_of<std::int64_t>(entry.at("modified_ns")), optional_of<std::string>(entry.at("etag"))});
+      files.push_back({entry.at("file").get<std::string>(), recorded<std::uint64_t>(entry.at("bytes")),
+                       recorded_or_none<std::int64_t>(entry.at("modified_ns")),
+                       recorded_or_none<std::string>(entry.at("etag"))});
     }
     prepared.known_files = std::move(files);
     const json& model = record.at("model");
-    prepared.grid = {model.at("num_layers").get<int>(), model.at("num_q_heads").get<int>(),
-                     model.at("num_k_heads").get<int>()};
+    prepared.grid = {recorded<int>(model.at("num_layers")), recorded<int>(model.at("num_q_heads")),
+                     recorded<int>(model.at("num_k_heads"))};
     prepared.model_name = model.at("name").get<std::string>();
     if (const json& width = model.at("width"); !width.is_null()) {
-      prepared.model_width = StatedNumber{width.at("value").get<int>(), width.at("file").get<std::string>()};
+      prepared.model_width = StatedNumber{recorded<int>(width.at("value")), width.at("file").get<std::string>()};
     }
-    prepared.sampling_strategy = optional_of<std::string>(model.at("sampling_strategy"));
-    prepared.sampling_bucket_size = optional_of<double>(model.at("sampling_bucket_size"));
+    prepared.sampling_strategy = recorded_or_none<std::string>(model.at("sampling_strategy"));
+    prepared.sampling_bucket_size = recorded_or_none<double>(model.at("sampling_bucket_size"));
     prepared.rotation = recorded_rotation(record.at("rotation"));
     prepared.rotation_shares = recorded_shares(record.at("rotation_shares"));
-    prepared.skipped = record.at("skipped").get<std::size_t>();
+    prepared.skipped = recorded<std::size_t>(record.at("skipped"));
     for (const json& head : record.at("heads")) {
       HeadTask task;
-      task.head = {head.at("layer").get<int>(), head.at("q_head").get<int>(), head.at("k_head").get<int>()};
+      task.head = {recorded<int>(head.at("layer")), recorded<int>(head.at("q_head")), recorded<int>(head.at("k_head"))};
       task.query_file = prepared.layout.folder / head.at("queries").get<std::string>();
       task.key_file = prepared.layout.folder / head.at("keys").get<std::string>();
       note_folder(prepared.layout, Side::query, {task.head.layer, task.head.q_head}, task.query_file);
@@ -288,7 +287,7 @@ std::vector<Setting> recorded_settings(std::string_view manifest, const std::str
     std::vector<Setting> settings;
     const json record = parsed(manifest, file);
     for (const auto& [name, value] : record.at("config").items()) {
-      settings.push_back({name, optional_of<std::string>(value), fmt::format("{}: {}", file, name)});
+      settings.push_back({name, recorded_or_none<std::string>(value), fmt::format("{}: {}", file, name)});
     }
     return settings;
   });

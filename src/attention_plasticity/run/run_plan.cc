@@ -10,6 +10,7 @@
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
+#include "attention_plasticity/run/read_ahead.h"
 #include "attention_plasticity/run/run_manifest.h"
 
 namespace attention_plasticity {
@@ -20,9 +21,9 @@ namespace fs = std::filesystem;
 constexpr int plan_schema = 1;
 
 // Adds the examples of a file. False when it names none. A file that cannot be read adds nothing: its heads fail.
-bool add_examples(const fs::path& file, Side side, std::set<std::uint64_t>& all) {
+bool add_examples(const DumpFiles& files, const ReadAhead::File& file, std::set<std::uint64_t>& all) {
   try {
-    const HeadTokens tokens = read_head_tokens(file, side);
+    const HeadTokens tokens = read_head_tokens(files.open(file.path), file.side);
     if (tokens.example.empty()) return false;
     all.insert(tokens.example.begin(), tokens.example.end());
   } catch (const Error&) {
@@ -37,12 +38,14 @@ RunPlan RunPlan::of(const PreparedRun& prepared, const RunConfig& config) {
   RunPlan plan{manifest_text(prepared, config), {}, {}};
   if (!config.analysis.standard_errors) return plan;
   std::set<std::uint64_t> all;
-  fs::path keys;
-  for (const HeadTask& task : prepared.tasks) {
-    if (!add_examples(task.query_file, Side::query, all)) return plan;
-    if (task.key_file != keys && !add_examples(task.key_file, Side::key, all)) return plan;
-    keys = task.key_file;
-  }
+  bool names_all = true;
+  std::set<fs::path> seen;
+  std::vector<ReadAhead::File> wanted = files_of(prepared.tasks);
+  std::erase_if(wanted, [&](const ReadAhead::File& file) { return !seen.insert(file.path).second; });
+  const DumpFiles& files = prepared.layout.files();
+  for_each_file(files, wanted, HeadPart::tokens,
+                [&](const ReadAhead::File& file) { names_all = names_all && add_examples(files, file, all); });
+  if (!names_all) return plan;
   plan.examples.assign(all.begin(), all.end());
   return plan;
 }
@@ -52,7 +55,7 @@ RunPlan RunPlan::read(const fs::path& file) {
   try {
     if (record.at("schema") != plan_schema)
       throw Error(ErrorKind::input, "is a plan of another version of the program", file.string());
-    RunPlan plan{json_text(record.at("manifest")), record.at("examples").get<std::vector<std::uint64_t>>(),
+    RunPlan plan{json_text(record.at("manifest")), recorded_list<std::vector<std::uint64_t>>(record.at("examples")),
                  file.string()};
     plan.run();
     return plan;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <map>
 #include <set>
 #include <utility>
@@ -36,35 +35,6 @@ std::size_t counted(std::string_view text) {
 
 using Group = std::pair<int, int>;  // layer and key head
 
-constexpr std::string_view heads_magic = "APshard1";
-
-// The size of each outcome's bytes, then the bytes.
-void write_heads(const std::vector<HeadOutcome>& heads, const Sink& sink) {
-  sink(heads_magic);
-  for (const HeadOutcome& head : heads) {
-    const std::string bytes = outcome_bytes(head);
-    const std::uint64_t size = bytes.size();
-    sink({reinterpret_cast<const char*>(&size), sizeof size});
-    sink(bytes);
-  }
-}
-
-std::vector<HeadOutcome> heads_of_bytes(std::string_view all) {
-  std::vector<HeadOutcome> heads;
-  if (!all.starts_with(heads_magic)) throw Error(ErrorKind::input, "does not hold the heads of a shard");
-  all.remove_prefix(heads_magic.size());
-  while (!all.empty()) {
-    std::uint64_t size = 0;
-    if (all.size() < sizeof size) throw Error(ErrorKind::input, "ends in the middle of a head");
-    std::memcpy(&size, all.data(), sizeof size);
-    all.remove_prefix(sizeof size);
-    if (all.size() < size) throw Error(ErrorKind::input, "ends in the middle of a head");
-    heads.push_back(outcome_of_bytes(all.substr(0, size)));
-    all.remove_prefix(size);
-  }
-  return heads;
-}
-
 // shard.json without the heads.
 struct ShardHeader {
   Shard shard;
@@ -82,13 +52,13 @@ ShardHeader read_header(const fs::path& file) {
       throw Error(ErrorKind::input, "is a shard of another version of the program", file.string());
     }
     const Json& resources = json.at("resources");
-    ShardHeader header{{json.at("shard").get<std::size_t>(), json.at("of").get<std::size_t>()},
+    ShardHeader header{{recorded<std::size_t>(json.at("shard")), recorded<std::size_t>(json.at("of"))},
                        json_text(json.at("manifest")),
-                       json.at("heads").at("failed").get<std::size_t>(),
+                       recorded<std::size_t>(json.at("heads").at("failed")),
                        json.at("outcomes").at("sha256").get<std::string>(),
                        json.at("host").get<std::string>(),
-                       {resources.at("workers").get<int>(), resources.at("wall_s").get<double>(),
-                        resources.at("cpu_s").get<double>(), resources.at("peak_rss_bytes").get<std::uint64_t>()}};
+                       {recorded<int>(resources.at("workers")), resources.at("wall_s").get<double>(),
+                        resources.at("cpu_s").get<double>(), recorded<std::uint64_t>(resources.at("peak_rss_bytes"))}};
     recorded_run(header.manifest, file.string());
     return header;
   } catch (const nlohmann::json::exception&) {
@@ -126,6 +96,11 @@ std::vector<HeadTask> shard_tasks(const PreparedRun& prepared, const Shard& shar
   std::map<Group, std::uint64_t> weights;
   for (const HeadTask& task : prepared.tasks) {
     const auto [group, is_new] = weights.try_emplace({task.head.layer, task.head.k_head}, 0);
+    if (prepared.layout.files().are_remote()) {
+      const auto bytes = [](const std::optional<FileIdentity>& file) { return file ? file->bytes : 0; };
+      group->second += bytes(task.query_identity) + (is_new ? bytes(task.key_identity) : 0);
+      continue;
+    }
     // What is on disk of a dump on the Hub differs between machines.
     group->second += prepared.hub ? 1 : task.query_rows + (is_new ? task.key_rows : 0);
   }
@@ -198,7 +173,7 @@ std::vector<std::string> write_shard(const ShardRecord& record, const RunConfig&
   OutputFiles output(file);
   std::uint64_t size = 0;
   const std::string digest = output.stage(heads_file, [&](const Sink& sink) {
-    write_heads(record.heads, [&](std::string_view piece) {
+    write_outcomes(record.heads, [&](std::string_view piece) {
       size += piece.size();
       sink(piece);
     });
@@ -236,7 +211,7 @@ ShardRecord read_shard(const fs::path& folder) {
                 heads_file.string());
   }
   try {
-    return {header.shard,           std::move(header.manifest), heads_of_bytes(bytes),
+    return {header.shard,           std::move(header.manifest), outcomes_of_bytes(bytes),
             std::move(header.host), header.resources,           folder.string()};
   } catch (const Error& error) {
     throw Error(ErrorKind::input, error.what(), heads_file.string());

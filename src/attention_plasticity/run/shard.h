@@ -25,8 +25,9 @@ struct Shard {
 };
 
 /// The tasks of a shard, in order. Tasks with the same keys stay together. The groups are balanced by the rows of their
-/// files, and where these are still on the Hub, by their heads: the largest group goes to the shard that has least so
-/// far. All shards together are the run; a shard is empty when there are more shards than groups.
+/// files, in a store by their bytes, and where they are still on the Hub, by their heads: the largest group goes to the
+/// shard that has least so far. All shards together are the run; a shard is empty when there are more shards than
+/// groups.
 std::vector<HeadTask> shard_tasks(const PreparedRun& prepared, const Shard& shard);
 
 /// What a shard leaves for `merge`.

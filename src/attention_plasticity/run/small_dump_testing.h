@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,5 +65,15 @@ Refusal refusal(const RunConfig& config);
 /// A whole run, not stopped.
 RunResult run_of(const RunConfig& config, int workers = 1);
 RunResult run_of(const RunConfig& config, int workers, Observed& observed);
+
+/// The heads of results or failures.
+std::vector<HeadId> heads_of(const auto& outcomes) {
+  std::vector<HeadId> heads;
+  heads.reserve(outcomes.size());
+  for (const auto& outcome : outcomes) heads.push_back(outcome.head);
+  return heads;
+}
+
+inline bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 }  // namespace attention_plasticity

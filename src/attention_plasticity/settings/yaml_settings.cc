@@ -218,6 +218,22 @@ Setting setting_of(const YAML::Node& key_node, const YAML::Node& value, std::str
   return setting;
 }
 
+// The settings of a mapping, without the key `left_out`.
+std::vector<Setting> settings_of(const YAML::Node& mapping, std::string_view name, const std::vector<Field>& fields,
+                                 std::string_view left_out = {}) {
+  std::vector<Setting> settings;
+  std::map<std::string, int> first_line;
+  for (const auto& entry : mapping) {
+    const bool is_left_out = !left_out.empty() && entry.first.IsScalar() && entry.first.Scalar() == left_out;
+    Setting setting = is_left_out ? Setting{std::string(left_out), std::nullopt, place_of(name, entry.first.Mark())}
+                                  : setting_of(entry.first, entry.second, name, fields);
+    const auto [first, is_new] = first_line.emplace(setting.field, entry.first.Mark().line + 1);
+    if (!is_new) refuse(setting, fmt::format("repeats the key of line {}", first->second));
+    if (!is_left_out) settings.push_back(std::move(setting));
+  }
+  return settings;
+}
+
 // Text that every YAML reader takes for the same text without quotes. yaml-cpp would leave out the quotes of "yes" and
 // "1.10" too, which other readers take for a boolean and a number.
 bool is_plain(const std::string& text) {
@@ -251,14 +267,26 @@ std::vector<Setting> parse_yaml_settings(std::string_view text, std::string_view
   if (mapping.IsNull()) return {};
   if (!mapping.IsMap()) refuse(place_of(name, mapping.Mark()), "not a mapping of fields to values");
 
-  std::vector<Setting> settings;
-  std::map<std::string, int> first_line;
-  for (const auto& entry : mapping) {
-    settings.push_back(setting_of(entry.first, entry.second, name, fields));
-    const auto [first, is_new] = first_line.emplace(settings.back().field, entry.first.Mark().line + 1);
-    if (!is_new) refuse(settings.back(), fmt::format("repeats the key of line {}", first->second));
+  return settings_of(mapping, name, fields);
+}
+
+YamlList read_yaml_list(const std::string& file, const std::string& list, const std::vector<Field>& fields,
+                        const std::vector<Field>& entry_fields) {
+  const std::string text = read_text(file);
+  check_printable(text, file);
+  const YAML::Node mapping = document_of(text, file);
+  if (!mapping.IsMap()) refuse(place_of(file, mapping.Mark()), "not a mapping of fields to values");
+  YamlList found{settings_of(mapping, file, fields, list), {}};
+  const YAML::Node items = mapping[list];
+  if (!items || !items.IsSequence() || items.size() == 0) {
+    refuse(file, fmt::format("has no list `{}` with an item for each run", list));
   }
-  return settings;
+  for (const YAML::Node& item : items) {
+    const std::string where = place_of(file, item.Mark());
+    if (!item.IsMap()) refuse(where, fmt::format("an item of `{}` is a mapping of fields to values", list));
+    found.entries.push_back({where, settings_of(item, file, entry_fields)});
+  }
+  return found;
 }
 
 std::string yaml_text(const std::vector<FieldValue>& values) {

@@ -17,6 +17,23 @@ std::vector<Setting> read_yaml_settings(const std::string& file, const std::vect
 std::vector<Setting> parse_yaml_settings(std::string_view text, std::string_view name,
                                          const std::vector<Field>& fields);
 
+/// A mapping in a list of a YAML file.
+struct YamlEntry {
+  std::string where;  ///< "sweep.yaml:12"
+  std::vector<Setting> settings;
+};
+
+/// A YAML file of settings, one key of which holds a list of such mappings.
+struct YamlList {
+  std::vector<Setting> settings;  ///< beside the list
+  std::vector<YamlEntry> entries;
+};
+
+/// Reads one. `list` is the key of the list, `fields` those beside it and `entry_fields` those of its items. Throws as
+/// read_yaml_settings does, and Error(usage) when there is no such list.
+YamlList read_yaml_list(const std::string& file, const std::string& list, const std::vector<Field>& fields,
+                        const std::vector<Field>& entry_fields);
+
 /// A YAML mapping of the values, one line each. parse_yaml_settings reads the same values back.
 std::string yaml_text(const std::vector<FieldValue>& values);
 

@@ -7,10 +7,18 @@ namespace attention_plasticity {
 namespace {
 
 constexpr double smallest_total = 1e-12;
+constexpr double far_from_zero = 1024;  // ranges of t
 
 }  // namespace
 
-LineMoments::LineMoments(std::size_t components) {
+double line_origin(std::span<const double> t) {
+  const auto [smallest, largest] = std::ranges::minmax(t);
+  const double from_zero = std::min(std::abs(smallest), std::abs(largest));
+  return from_zero > far_from_zero * (largest - smallest) ? smallest : 0;
+}
+
+LineMoments::LineMoments(std::size_t components, double origin) {
+  sums_.origin = origin;
   sums_.mean.resize(components);
   sums_.tx.resize(components);
   sums_.xx.resize(components);
@@ -19,9 +27,10 @@ LineMoments::LineMoments(std::size_t components) {
 void LineMoments::add(double t, std::span<const double> x) {
   ++sums_.count;
   const double share = 1.0 / static_cast<double>(sums_.count);
-  const double t_before = t - sums_.mean_t;
+  const double from_origin = t - sums_.origin;
+  const double t_before = from_origin - sums_.mean_t;
   sums_.mean_t += t_before * share;
-  const double t_after = t - sums_.mean_t;
+  const double t_after = from_origin - sums_.mean_t;
   sums_.tt += t_before * t_after;
   for (std::size_t i = 0; i < sums_.mean.size(); ++i) {
     const double x_before = x[i] - sums_.mean[i];
@@ -53,14 +62,13 @@ void LineMoments::merge(const LineMoments& moments) {
 LineFit fit_lines(const LineSums& sums, ConstantComponent constant) {
   const std::size_t d = sums.mean.size();
   LineFit fit{sums.mean, std::vector<double>(d, 0.0), std::vector<double>(d, 0.0), std::vector<double>(d, 1.0)};
-  const double deviation = std::sqrt(sums.tt / static_cast<double>(sums.count));
-  if (std::abs(sums.mean_t) > far_from_zero * deviation) fit.origin = sums.mean_t;
+  fit.origin = sums.origin;
   for (std::size_t i = 0; i < d; ++i) {
     const double xx = sums.xx[i];
     double explained = 0;
     if (sums.tt > 0) {
       fit.slope[i] = sums.tx[i] / sums.tt;
-      fit.intercept[i] = sums.mean[i] - fit.slope[i] * (sums.mean_t - fit.origin);
+      fit.intercept[i] = sums.mean[i] - fit.slope[i] * sums.mean_t;
       explained = std::min(sums.tx[i] * fit.slope[i], xx);
       if (xx >= smallest_total) {
         fit.r_squared[i] = explained / xx;

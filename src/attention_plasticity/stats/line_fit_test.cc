@@ -90,6 +90,32 @@ TEST(LineMoments, KeepsDigitsFarFromZero) {
   EXPECT_NEAR(line.r_squared[0], 0.9, 1e-12);
 }
 
+TEST(LineOrigin, IsTheSmallestValueFarFromZeroOnly) {
+  const std::vector<double> near{100, 0, 240};
+  const std::vector<double> far{0x1p40 + 100, 0x1p40, 0x1p40 + 240};
+  const std::vector<double> below{-5000, -4999};
+  const std::vector<double> equal{7.1, 7.1};
+  EXPECT_EQ(line_origin(near), 0);
+  EXPECT_EQ(line_origin(far), 0x1p40);
+  EXPECT_EQ(line_origin(below), -5000);
+  EXPECT_EQ(line_origin(equal), 7.1);
+}
+
+TEST(LineMoments, CountedFromAnOriginLoseNothingFarFromZero) {
+  const double far = 0x1p40;
+  const std::vector<double> x{0.5, 2.25, 1.75};
+  LineMoments near(1);
+  LineMoments moved(1, far);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    near.add(static_cast<double>(7 * i), {&x[i], 1});
+    moved.add(far + static_cast<double>(7 * i), {&x[i], 1});
+  }
+  EXPECT_EQ(moved.finish().origin, far);
+  EXPECT_EQ(moved.finish().slope, near.finish().slope);
+  EXPECT_EQ(moved.finish().intercept, near.finish().intercept);
+  EXPECT_EQ(moved.finish().residual_variance, near.finish().residual_variance);
+}
+
 TEST(LineFit, WithoutSpreadInPositionIsFlat) {
   const LineFit line = fit({{7.1, 7.1, 7.1}, {{1}, {2}, {6}}});
   EXPECT_EQ(line.slope[0], 0);

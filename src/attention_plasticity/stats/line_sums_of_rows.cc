@@ -22,13 +22,14 @@ std::vector<double> rough_mean(std::span<const float> rows, std::size_t width) {
   return sum;
 }
 
-// t minus its mean. The mean of equal values is exactly their value.
+// t minus its mean, which is counted from the origin. The mean of equal values is exactly their value.
 std::vector<double> centre(std::span<const double> t, LineSums& sums) {
   const auto n = static_cast<double>(t.size());
+  sums.origin = line_origin(t);
   const double first = t[0];
-  sums.mean_t = first + sum_terms(t.size(), [&](std::size_t i) { return t[i] - first; }) / n;
+  sums.mean_t = (first - sums.origin) + sum_terms(t.size(), [&](std::size_t i) { return t[i] - first; }) / n;
   std::vector<double> centred(t.size());
-  for (std::size_t i = 0; i < t.size(); ++i) centred[i] = t[i] - sums.mean_t;
+  for (std::size_t i = 0; i < t.size(); ++i) centred[i] = (t[i] - sums.origin) - sums.mean_t;
   sums.tt = sum_terms(t.size(), [&](std::size_t i) { return centred[i] * centred[i]; });
   return centred;
 }

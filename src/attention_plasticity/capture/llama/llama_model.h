@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct llama_model;
+
+namespace attention_plasticity {
+
+/// A GGUF model and its tokenizer, as libllama loads them.
+class LlamaModel {
+ public:
+  /// `gpu_layers`: how many layers are put on a GPU; none: all, if there is one. Throws Error(input) for files that
+  /// are no such model.
+  LlamaModel(const std::filesystem::path& file, std::optional<int> gpu_layers);
+
+  /// The name of the file without its ending, and without the number of its part.
+  const std::string& name() const { return name_; }
+  const std::filesystem::path& file() const { return file_; }
+  /// general.architecture.
+  std::string architecture() const;
+  llama_model* get() const { return model_.get(); }
+  int layers() const;
+  /// Tokens that the model was made for.
+  int trained_length() const;
+  /// Tokens of its sliding windows; 0: it has none.
+  int window() const;
+  /// About how much memory the cache of a token takes, with numbers of `number_bytes`.
+  std::uint64_t cache_bytes(std::size_t number_bytes) const;
+
+  /// The tokens of a text, with those that the model's tokenizer puts around it. With `chat`, the text is put into the
+  /// model's chat template first, as what a user says. Throws Error(usage) when there is no template, or none that
+  /// libllama knows.
+  std::vector<std::int32_t> tokens(const std::string& text, bool chat) const;
+  /// The ids of the tokens that are not special, ascending.
+  std::vector<std::int64_t> ordinary_ids() const;
+  /// The token that the tokenizer puts before a text; none: it puts none.
+  std::optional<std::int64_t> first_id() const;
+
+ private:
+  struct Free {
+    void operator()(llama_model* model) const;
+  };
+
+  std::filesystem::path file_;
+  std::string name_;
+  std::unique_ptr<llama_model, Free> model_;
+};
+
+}  // namespace attention_plasticity

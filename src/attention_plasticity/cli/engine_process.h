@@ -1,0 +1,64 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention_plasticity/json/json.h"
+#include "attention_plasticity/run/part_engine.h"
+
+// Both sides send lines of JSON; one with the key "bytes" is followed by that many bytes.
+//
+//     to the process     {"do": "measure", "parts": [{"heads": [[layer, q_head, k_head], ...], "memory": 123}, ...],
+//                         "most_at_a_time": null, "bytes": 12345} and the manifest of the run
+//                        {"do": "stop"}; it ends when its input does
+//     from the process   {"told": "ready"} once
+//                        {"told": "measured", "part": 7, "bytes": 12345} and what its PartWorker returned
+//                        {"told": "failed", "part": 7, "line": "..."}, {"told": "note" or "warning", "line": "..."}
+//                        {"told": "done"} when all parts were told, or after a stop
+//                        {"told": "error", "exit_code": 3, "line": "...", "file": "..."} instead of ready or done
+
+namespace attention_plasticity {
+
+/// A process that measures the parts of runs, or has others measure them.
+class EngineProcess {
+ public:
+  /// A program that was started, with pipes to its standard input and from its standard output.
+  struct Child {
+    explicit Child(std::vector<std::string> words);
+    /// Closes its input, upon which it ends, and waits for that.
+    ~Child();
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+
+    pid_t pid = -1;
+    int to = -1;
+    int from = -1;
+  };
+
+  /// Starts a program and waits until it is ready. Its standard error is ours. Throws Error as it tells, Error(network)
+  /// when it ends without a word, and Stopped.
+  EngineProcess(std::vector<std::string> words, const std::stop_token& stop);
+
+  /// As PartEngine.
+  void measure(const PartWork& work, const PartReceiver& receiver, const std::stop_token& stop);
+
+ private:
+  struct Message {
+    Json head;
+    std::string bytes;
+  };
+  void send(std::string_view bytes) const;
+  // The next message; none when a stop was requested first, unless `waits`.
+  std::optional<Message> receive(const std::stop_token& stop, bool waits);
+  bool fill(const std::stop_token& stop, bool waits);
+
+  Child child_;
+  std::string buffer_;  // received, and not taken yet
+};
+
+}  // namespace attention_plasticity

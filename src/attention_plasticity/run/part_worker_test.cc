@@ -1,0 +1,149 @@
+#include "attention_plasticity/run/part_worker.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "attention_plasticity/base/refusal_testing.h"
+#include "attention_plasticity/base/text_testing.h"
+#include "attention_plasticity/run/analysis_run.h"
+#include "attention_plasticity/run/dump_run.h"
+#include "attention_plasticity/run/heads_elsewhere.h"
+#include "attention_plasticity/run/outcome_bytes.h"
+#include "attention_plasticity/run/run_manifest.h"
+#include "attention_plasticity/run/small_dump_testing.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An engine without other processes: parts in reverse order, each by a worker that knows the manifest alone.
+void measure_here(const PartWork& work, const PartReceiver& receiver, const std::stop_token&) {
+  for (std::size_t part = work.parts.size(); part-- > 0;) {
+    receiver.measured(part, PartWorker(work.manifest).measure(work.parts[part].heads).bytes());
+  }
+}
+
+std::string outcome_texts(const RunResult& run) {
+  std::string all;
+  for (std::size_t i = 0; i < run.results.size(); ++i) {
+    all += outcome_bytes({.head = run.results[i].head,
+                          .measured = MeasuredHead{run.results[i], run.without_group[i]},
+                          .failure = {},
+                          .queries = {},
+                          .keys = {},
+                          .common_groups = {}});
+  }
+  return all;
+}
+
+class PartWorkerTest : public ::testing::Test {
+ protected:
+  RunResult by(const PartEngine& engine) {
+    DumpRun run(dump_.config(), {}, {});
+    CostElsewhere cost;
+    return run.measure_by(engine, 1, observer_, {}, cost);
+  }
+  std::string manifest() const { return manifest_text(prepare_run(dump_.config()), dump_.config()); }
+
+  SmallDump dump_{2, 4, 2};
+  std::vector<std::string> warnings_;
+  RunObserver observer_{{}, {}, [this](const std::string& line) { warnings_.push_back(line); }, {}};
+};
+
+TEST_F(PartWorkerTest, HeadsMeasuredElsewhereAreThoseOfOneRun) {
+  DumpRun plain(dump_.config(), {}, {});
+  const RunResult one = plain.measure(1, {}, {});
+  const RunResult spread = by(measure_here);
+  ASSERT_FALSE(one.results.empty());
+  EXPECT_EQ(outcome_texts(spread), outcome_texts(one));
+  EXPECT_EQ(spread.inputs.size(), one.inputs.size());
+  EXPECT_FALSE(spread.interrupted);
+}
+
+TEST_F(PartWorkerTest, PartsAreKeyGroups) {
+  const PreparedRun prepared = prepare_run(dump_.config());
+  std::size_t heads = 0;
+  for (const KeyGroup& part : key_groups(prepared.tasks)) {
+    heads += part.heads.size();
+    EXPECT_GT(part.bytes, 0U);
+    for (const HeadId& head : part.heads) {
+      EXPECT_EQ(head.layer, part.heads.front().layer);
+      EXPECT_EQ(head.k_head, part.heads.front().k_head);
+    }
+  }
+  EXPECT_EQ(heads, prepared.tasks.size());
+}
+
+TEST_F(PartWorkerTest, APartThatIsGivenUpFailsItsHeads) {
+  const RunResult run = by([](const PartWork& work, const PartReceiver& receiver, const std::stop_token& stop) {
+    receiver.failed(0, "its node died");
+    PartWork rest = work;
+    rest.parts.erase(rest.parts.begin());
+    measure_here(rest,
+                 {[&](std::size_t part, std::string_view bytes) { receiver.measured(part + 1, bytes); }, {}, {}, {}},
+                 stop);
+  });
+  const std::vector<KeyGroup> parts = key_groups(prepare_run(dump_.config()).tasks);
+  ASSERT_EQ(run.failures.size(), parts.front().heads.size());
+  EXPECT_EQ(run.failures.front().message, "its node died");
+  EXPECT_FALSE(run.interrupted);
+}
+
+TEST_F(PartWorkerTest, AnEngineThatEndsEarlyLeavesTheRunInterrupted) {
+  const RunResult run = by([](const PartWork& work, const PartReceiver& receiver, const std::stop_token&) {
+    receiver.measured(0, PartWorker(work.manifest).measure(work.parts[0].heads).bytes());
+  });
+  EXPECT_TRUE(run.interrupted);
+  EXPECT_EQ(refusal([&] { std::rethrow_exception(run.failure); }).substr(7), "the engine ended before all heads did");
+}
+
+TEST_F(PartWorkerTest, OtherHeadsAndOtherBytesAreRefused) {
+  const RunResult swapped = by([](const PartWork& work, const PartReceiver& receiver, const std::stop_token&) {
+    receiver.measured(0, PartWorker(work.manifest).measure(work.parts[1].heads).bytes());
+  });
+  EXPECT_EQ(refusal([&] { std::rethrow_exception(swapped.failure); }),
+            "input: a worker returned other heads than it was asked for");
+  const RunResult damaged = by(
+      [](const PartWork&, const PartReceiver& receiver, const std::stop_token&) { receiver.measured(0, "nothing"); });
+  EXPECT_EQ(refusal([&] { std::rethrow_exception(damaged.failure); }), "input: does not hold what a worker measured");
+}
+
+TEST_F(PartWorkerTest, AnotherVersionIsRefused) {
+  std::string other = manifest();
+  const std::string key = "\"version\": \"";
+  other.insert(other.find(key) + key.size(), "9");
+  expect_parts(refusal([&] { PartWorker worker(other); }),
+               {"usage: the run was planned by another version than is installed here: the program's version was 9",
+                "install the same one on all machines"});
+}
+
+TEST_F(PartWorkerTest, AMachineThatDoesNotSeeTheDumpSaysSo) {
+  const PreparedRun prepared = prepare_run(dump_.config());
+  PartWorker worker(manifest());
+  const fs::path file = prepared.tasks[0].query_file;
+  const std::vector<HeadId> heads{prepared.tasks[0].head};
+  std::ofstream(file, std::ios::app) << "more";
+  expect_parts(refusal([&] { worker.measure(heads); }), {"bytes here, and had ", "where the run was planned"});
+  fs::remove(file);
+  expect_parts(
+      refusal([&] { worker.measure(heads); }),
+      {"input: ", file.filename().string(), "this machine does not see the dump; put it where all machines have it"});
+}
+
+TEST_F(PartWorkerTest, CopiesWithOtherTimesAreTakenWithAWarning) {
+  const PreparedRun prepared = prepare_run(dump_.config());
+  by([&](const PartWork& work, const PartReceiver& receiver, const std::stop_token& stop) {
+    fs::last_write_time(prepared.tasks[0].query_file, fs::file_time_type::clock::now());
+    measure_here(work, receiver, stop);
+  });
+  EXPECT_EQ(std::ranges::count_if(warnings_,
+                                  [](const std::string& line) {
+                                    return line.find("other modification times on other machines") != std::string::npos;
+                                  }),
+            1);
+}
+
+}  // namespace
+}  // namespace attention_plasticity

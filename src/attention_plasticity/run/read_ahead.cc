@@ -1,0 +1,147 @@
+#include "attention_plasticity/run/read_ahead.h"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "attention_plasticity/error.h"
+
+namespace attention_plasticity {
+namespace {
+
+// Requests in flight. A store answers after tens of milliseconds, and a head is measured in about as many: sixteen keep
+// some ten cores busy, and stay below the connections that the client of S3 keeps open.
+constexpr std::size_t most_threads = 16;
+
+}  // namespace
+
+ReadAhead::ReadAhead(const DumpFiles& files, std::vector<File> wanted, Options options, std::stop_token stop)
+    : files_(files), options_(options), stop_(std::move(stop)) {
+  for (File& file : wanted) {
+    const std::optional<FileIdentity> listed = files.listed(file.path);
+    if (!listed || !places_.emplace(file.path, entries_.size()).second) continue;
+    entries_.push_back({std::move(file), listed->bytes, State::waiting, false, {}});
+  }
+  for (std::size_t i = 0; i < std::min(most_threads, entries_.size()); ++i) {
+    try {
+      threads_.emplace_back([this](const std::stop_token& ending) { serve(ending); });
+    } catch (const std::system_error&) {
+      if (threads_.empty()) throw;
+      break;
+    }
+  }
+}
+
+ReadAhead::~ReadAhead() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
+  for (const Entry& entry : entries_) {
+    if (entry.is_held) files_.release(entry.file.path);
+  }
+}
+
+void ReadAhead::serve(const std::stop_token& ending) {
+  while (Entry* entry = next(ending)) {
+    std::exception_ptr failure = fetch(entry->file);
+    const std::scoped_lock lock(mutex_);
+    entry->failure = std::move(failure);
+    entry->state = State::done;
+    changed_.notify_all();
+  }
+}
+
+ReadAhead::Entry* ReadAhead::next(const std::stop_token& ending) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (stop_.stop_requested() || ending.stop_requested() || next_ == entries_.size()) return nullptr;
+    Entry& entry = entries_[next_];
+    if (entry.state != State::waiting) {
+      ++next_;  // its reader came first
+      continue;
+    }
+    const bool is_large = entry.bytes > options_.most_bytes;
+    if (is_large && !options_.fetches_large_files) {
+      entry.state = State::done;
+      ++next_;
+      changed_.notify_all();
+      continue;
+    }
+    if (held_ == 0 || held_ + entry.bytes <= options_.most_bytes) {
+      entry.state = State::fetching;
+      entry.is_held = true;
+      held_ += entry.bytes;
+      ++next_;
+      return &entry;
+    }
+    changed_.wait(lock, ending, [&, before = held_] { return held_ < before; });
+  }
+}
+
+// What the store said; none: the file is there, or its reader will find what is wrong with it.
+std::exception_ptr ReadAhead::fetch(const File& file) const {
+  try {
+    fetch_head_file(files_.open(file.path), file.side, options_.part, options_.read);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) return std::current_exception();
+  } catch (const std::bad_alloc&) {
+    return nullptr;  // the reader tells how much it needs
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+void ReadAhead::wait_for(const std::filesystem::path& file) {
+  const auto place = places_.find(file);
+  if (place == places_.end()) return;
+  std::unique_lock lock(mutex_);
+  Entry& entry = entries_[place->second];
+  changed_.wait(lock, stop_, [&] { return entry.state == State::done; });
+  if (entry.failure) std::rethrow_exception(entry.failure);
+}
+
+void ReadAhead::release(const std::filesystem::path& file) {
+  const auto place = places_.find(file);
+  if (place == places_.end()) {
+    files_.release(file);
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  Entry& entry = entries_[place->second];
+  if (entry.state == State::waiting) entry.state = State::done;
+  changed_.wait(lock, [&] { return entry.state == State::done; });
+  files_.release(file);
+  if (std::exchange(entry.is_held, false)) held_ -= entry.bytes;
+  changed_.notify_all();
+}
+
+std::vector<ReadAhead::File> files_of(std::span<const HeadTask> tasks) {
+  std::vector<ReadAhead::File> files;
+  for (const HeadTask& task : tasks) {
+    files.push_back({task.key_file, Side::key});
+    files.push_back({task.query_file, Side::query});
+  }
+  return files;
+}
+
+std::vector<ReadAhead::File> files_of(const DumpLayout& layout) {
+  std::vector<ReadAhead::File> files;
+  files.reserve(layout.queries.size() + layout.keys.size());
+  for (const HeadKey& head : layout.queries) files.push_back({layout.file(Side::query, head), Side::query});
+  for (const HeadKey& head : layout.keys) files.push_back({layout.file(Side::key, head), Side::key});
+  return files;
+}
+
+void for_each_file(const DumpFiles& files, const std::vector<ReadAhead::File>& wanted, HeadPart part,
+                   const std::function<void(const ReadAhead::File&)>& use) {
+  std::optional<ReadAhead> ahead;
+  if (files.are_remote()) ahead.emplace(files, wanted, ReadAhead::Options{.part = part});
+  for (const ReadAhead::File& file : wanted) {
+    if (ahead) ahead->wait_for(file.path);
+    use(file);
+    if (ahead) ahead->release(file.path);
+  }
+}
+
+}  // namespace attention_plasticity

@@ -1,0 +1,115 @@
+#include "attention_plasticity/run/stored_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/json/json.h"
+#include "attention_plasticity/results/run_record.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* record_name = "run.json";
+
+// None when there is no such file.
+std::optional<std::string> text_in(const Store& store, const std::string& name) {
+  try {
+    return store.read_all(name);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::input) return std::nullopt;
+    throw;
+  }
+}
+
+// Replaces texts wherever they stand as a value.
+void rename_all(Json& json, const std::map<std::string, std::string>& names) {
+  if (json.is_string()) {
+    const auto found = names.find(json.get<std::string>());
+    if (found != names.end()) json = found->second;
+  } else if (json.is_structured()) {
+    for (Json& part : json) rename_all(part, names);
+  }
+}
+
+}  // namespace
+
+StoredOutput::StoredOutput(const StoreAddress& address, fs::path folder) : store_(address), folder_(std::move(folder)) {
+  const std::optional<std::string> earlier = text_in(store_, record_name);
+  std::error_code failed;
+  fs::create_directories(folder_, failed);
+  if (failed) throw Error(ErrorKind::output, fmt::format("cannot be made: {}", failed.message()), folder_.string());
+  if (earlier) {
+    write_file_atomically(folder_ / record_name, *earlier);
+  } else {
+    fs::remove(folder_ / record_name, failed);
+  }
+}
+
+std::string StoredOutput::name_in_store(const fs::path& file) const {
+  const fs::path name = file.lexically_relative(folder_);
+  if (file.extension() != ".csv") return name.string();
+  return (name.parent_path() / fmt::format("{}.{}.csv", name.stem().string(), file_sha256(file).substr(0, 12)))
+      .string();
+}
+
+std::vector<std::string> StoredOutput::put(const std::vector<std::string>& files) const {
+  const std::optional<std::string> earlier = text_in(store_, record_name);
+  std::map<std::string, std::string> addresses{{folder_.string(), store_.address().recorded()}};
+  std::vector<std::string> put;
+  std::vector<std::string> names;
+  for (const std::string& file : files) {
+    const std::string below = fs::path(file).lexically_relative(folder_).string();
+    if (below.empty() || below.starts_with("..")) {
+      put.push_back(file);
+      continue;
+    }
+    std::string text = read_file_bytes(file, most_table_bytes);
+    std::string name = name_in_store(file);
+    if (name.ends_with(".json")) {
+      auto json = parse_json_object<Json>(text, {.file = file});
+      rename_all(json, addresses);
+      text = json_text(json, 2) + "\n";
+    }
+    try {
+      store_.put(name, text);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::output, fmt::format("could not be put: {}", error.what()), error.file());
+    }
+    addresses[file] = store_.shown(name);
+    addresses[below] = name;  // in the configuration
+    put.push_back(store_.shown(name));
+    names.push_back(std::move(name));
+  }
+  if (earlier && !names.empty() && names.back() == record_name) remove_tables_of(*earlier, names);
+  return put;
+}
+
+// The new run.json is in place: whatever goes wrong now leaves files that nobody reads.
+void StoredOutput::remove_tables_of(const std::string& earlier, const std::vector<std::string>& kept) const {
+  try {
+    for (const RecordedTable& table : parse_run_record(earlier, record_name).tables) {
+      // A name without the digest may be a file of somebody else.
+      const bool is_ours = table.sha256 && table.name.find(table.sha256->substr(0, 12)) != std::string::npos;
+      if (is_ours && std::ranges::find(kept, table.name) == kept.end()) store_.remove(table.name);
+    }
+  } catch (const Error&) {
+    return;
+  }
+}
+
+void StoredOutput::forget() const {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+}  // namespace attention_plasticity

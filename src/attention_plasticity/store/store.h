@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention_plasticity/store/store_address.h"
+
+namespace attention_plasticity {
+
+/// A file in a store, as a listing shows it.
+struct ListedObject {
+  std::string path;  ///< below the address, with slashes
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;  ///< nanoseconds since 1970; many stores know whole seconds
+};
+
+/// What a store says of a file when it is asked.
+struct ObjectState {
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;
+  std::string etag;  ///< changes whenever the file is written; empty where the store has none
+};
+
+/// A folder in an object store, through Arrow's file systems. All functions may be called by several threads, and may
+/// wait for the network. Requests are repeated a few times after failures that may pass.
+///
+/// They throw Error, which names the file without credentials: `access` where there is no such bucket or no access to
+/// it, `network` when the store does not answer, `input` for a file that is not there, `usage` for an address that
+/// Arrow does not take.
+class Store {
+ public:
+  /// Sends nothing where the address says all that is needed; S3 may be asked for the region of a bucket.
+  explicit Store(StoreAddress address);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  const StoreAddress& address() const { return address_; }
+  /// The path of a file for people.
+  std::string shown(const std::string& path) const { return address_.shown() + "/" + path; }
+
+  /// All files below the address, by path; empty where there are none.
+  std::vector<ListedObject> list() const;
+  /// Fills `out` with the bytes from `offset` on of a file whose size is known: one request.
+  void read(const std::string& path, std::uint64_t size, std::uint64_t offset, std::span<std::uint8_t> out) const;
+  /// One request.
+  ObjectState state(const std::string& path) const;
+  /// The whole of a small file.
+  std::string read_all(const std::string& path) const;
+  /// Writes a whole file, in place of the one that may be there: a reader sees the old one or the new one.
+  void put(const std::string& path, std::string_view bytes) const;
+  /// Nothing happens when there is no such file.
+  void remove(const std::string& path) const;
+
+ private:
+  void require_bucket() const;
+
+  struct Impl;
+  StoreAddress address_;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Ends what the clients of stores started in this process, when it is destroyed. A program that uses stores has one,
+/// in `main`, which outlives every Store. Not for processes in which somebody else does so, as pyarrow does.
+class StoreSession {
+ public:
+  StoreSession() = default;
+  ~StoreSession();
+  StoreSession(const StoreSession&) = delete;
+  StoreSession& operator=(const StoreSession&) = delete;
+};
+
+}  // namespace attention_plasticity

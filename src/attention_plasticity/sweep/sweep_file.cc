@@ -1,0 +1,289 @@
+#include "attention_plasticity/sweep/sweep_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "attention_plasticity/base/folder_names.h"
+#include "attention_plasticity/base/text.h"
+#include "attention_plasticity/error.h"
+#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/settings/yaml_settings.h"
+#include "attention_plasticity/store/store_address.h"
+
+namespace attention_plasticity {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ItemName {
+  std::optional<std::string> name;
+};
+
+const FieldTable<ItemName>& name_table() {
+  static const FieldTable<ItemName> table{
+      {"name", values::text(), &ItemName::name,
+       "Name of the run and of its folder; before the names of the runs that a pattern stands for.",
+       "that of the dump"},
+  };
+  return table;
+}
+
+[[noreturn]] void refuse_at(const std::string& place, const std::string& problem) {
+  throw Error(ErrorKind::usage, fmt::format("{}: {}", place, problem));
+}
+
+bool is_pattern(std::string_view text) { return text.find_first_of("*?") != std::string_view::npos; }
+
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+// A field that is set.
+struct Given {
+  std::string field;
+  std::string text;
+  std::string where;
+
+  [[noreturn]] void refuse(std::string_view problem) const {
+    attention_plasticity::refuse(Setting{field, text, where}, problem);
+  }
+};
+
+// The last setting of a field; none when there is none, or it is null.
+std::optional<Given> find_last(std::span<const Setting> settings, std::string_view field) {
+  std::optional<Given> found;
+  for (const Setting& setting : settings) {
+    if (setting.field != field) continue;
+    found.reset();
+    if (setting.value) found = Given{setting.field, *setting.value, setting.where};
+  }
+  return found;
+}
+
+// The folders that a path with patterns names, in order.
+std::vector<fs::path> matching_folders(const fs::path& pattern) {
+  std::vector<fs::path> found{pattern.root_path()};
+  for (const fs::path& part : pattern.relative_path()) {
+    if (part.empty()) continue;
+    std::vector<fs::path> deeper;
+    for (const fs::path& folder : found) {
+      if (!is_pattern(part.string())) {
+        deeper.push_back(folder / part);
+        continue;
+      }
+      std::error_code unreadable;
+      std::vector<std::string> names = folder_names(folder.empty() ? fs::path(".") : folder, unreadable);
+      std::erase_if(names, [&](const std::string& name) {
+        return name.starts_with('.') || !matches_pattern(name, part.string());
+      });
+      std::ranges::sort(names, comes_before);
+      for (const std::string& name : names) deeper.push_back(folder / name);
+    }
+    found = std::move(deeper);
+  }
+  std::erase_if(found, [](const fs::path& folder) {
+    std::error_code unknown;
+    return !fs::is_directory(folder, unknown);
+  });
+  return found;
+}
+
+std::string last_folder(const std::string& path) {
+  const fs::path folder = fs::path(path).lexically_normal();
+  return (folder.has_filename() ? folder : folder.parent_path()).filename().string();
+}
+
+// A name of a branch may have slashes.
+std::string folder_name(std::string name) {
+  std::ranges::replace(name, '/', '-');
+  return name;
+}
+
+void check_name(const std::string& name, const std::string& where) {
+  constexpr std::size_t longest = 200;
+  if (name.empty() || name.starts_with('.') || name.find('/') != std::string::npos || name.size() > longest) {
+    refuse_at(where, fmt::format("{} cannot be the name of a run, which is a folder's; give it another `name`",
+                                 quoted_text(name)));
+  }
+}
+
+// The runs of one item: names, and the field that differs.
+struct Variant {
+  std::string name;
+  std::optional<Setting> setting;  ///< none: the item is one run
+};
+
+class Reading {
+ public:
+  Reading(const std::string& file, std::span<const Setting> flags, const RefsOf& refs)
+      : file_(file), flags_(flags), refs_(refs) {}
+
+  Sweep sweep() {
+    const YamlList list = read_yaml_list(file_, "runs", config_fields(), sweep_item_fields());
+    std::vector<Setting> common = list.settings;
+    common.insert(common.end(), flags_.begin(), flags_.end());
+    const std::optional<Given> output = find_last(common, "output_dir");
+    if (!output) refuse_at(file_, "has no `output_dir`, the folder for the runs of the sweep");
+    sweep_.output_dir = output->text;
+    for (const YamlEntry& entry : list.entries) add(entry, list.settings);
+    return std::move(sweep_);
+  }
+
+ private:
+  void add(const YamlEntry& entry, const std::vector<Setting>& common) {
+    std::vector<Setting> settings = common;
+    std::optional<std::string> name;
+    for (const Setting& setting : entry.settings) {
+      if (setting.field == "output_dir") {
+        refuse(setting, "a run of a sweep has its own folder below that of the sweep, by its name");
+      }
+      if (setting.field == "name") {
+        name = setting.value;
+      } else {
+        settings.push_back(setting);
+      }
+    }
+    settings.insert(settings.end(), flags_.begin(), flags_.end());
+    for (Variant& variant : variants(name, settings, entry.where)) {
+      check_name(variant.name, entry.where);
+      const auto [first, is_new] = places_.emplace(variant.name, entry.where);
+      if (!is_new) {
+        refuse_at(entry.where, fmt::format("the name {} is that of a run of {} already; names must differ",
+                                           quoted_text(variant.name), first->second));
+      }
+      std::vector<Setting> own = settings;
+      if (variant.setting) own.push_back(*variant.setting);
+      own.push_back({"output_dir", (fs::path(sweep_.output_dir) / variant.name).string(), entry.where});
+      sweep_.runs.push_back({variant.name, resolve_config(own), entry.where});
+    }
+  }
+
+  std::vector<Variant> variants(const std::optional<std::string>& name, std::span<const Setting> settings,
+                                const std::string& where) const {
+    const std::optional<Given> root = find_last(settings, "dataset_local_root");
+    // In an address of a store, ? begins its options.
+    const bool is_stored = root && is_store_address(root->text);
+    if (root && !is_stored && is_pattern(root->text)) return of_folders(name, *root);
+    const std::optional<Given> revision = find_last(settings, "dataset_revision");
+    const std::optional<Given> repo = find_last(settings, "dataset_name");
+    if (!root && revision && is_pattern(revision->text)) {
+      if (!repo) revision->refuse("is a pattern of revisions, of which dataset? set `dataset_name`");
+      return of_revisions(name, repo->text, *revision);
+    }
+    if (name) return {{*name, {}}};
+    if (root) return {{last_folder(is_stored ? StoreAddress(root->text).shown() : root->text), {}}};
+    if (!repo) refuse_at(where, "names no dump: `dataset_local_root`, or `dataset_name`");
+    return {{folder_name(revision ? revision->text : repo->text), {}}};
+  }
+
+  static Variant variant(const std::optional<std::string>& name, const std::string& own, const Given& setting,
+                         const std::string& value) {
+    return {folder_name(name ? *name + "-" + own : own), Setting{setting.field, value, setting.where}};
+  }
+
+  // A folder is named after the first part of the path in which the pattern stands.
+  static std::vector<Variant> of_folders(const std::optional<std::string>& name, const Given& root) {
+    const fs::path pattern = fs::path(root.text).lexically_normal();
+    const auto parts = static_cast<std::size_t>(
+        std::distance(pattern.begin(),
+                      std::ranges::find_if(pattern, [](const fs::path& part) { return is_pattern(part.string()); })));
+    const std::vector<fs::path> folders = matching_folders(pattern);
+    if (folders.empty()) root.refuse("no folder matches this pattern");
+    std::vector<Variant> found;
+    found.reserve(folders.size());
+    for (const fs::path& folder : folders) {
+      found.push_back(variant(name, std::next(folder.begin(), static_cast<std::ptrdiff_t>(parts))->string(), root,
+                              folder.string()));
+    }
+    return found;
+  }
+
+  std::vector<Variant> of_revisions(const std::optional<std::string>& name, const std::string& repo,
+                                    const Given& revision) const {
+    const RepoRefs refs = refs_(repo);
+    std::vector<std::string> names = refs.branches;
+    names.insert(names.end(), refs.tags.begin(), refs.tags.end());
+    std::erase_if(names, [&](const std::string& ref) { return !matches_pattern(ref, revision.text); });
+    std::ranges::sort(names, comes_before);
+    const auto repeated = std::ranges::unique(names);
+    names.erase(repeated.begin(), repeated.end());
+    if (names.empty()) revision.refuse(fmt::format("no branch or tag of {} matches this pattern", quoted_text(repo)));
+    std::vector<Variant> found;
+    found.reserve(names.size());
+    for (const std::string& ref : names) found.push_back(variant(name, ref, revision, ref));
+    return found;
+  }
+
+  const std::string& file_;
+  std::span<const Setting> flags_;
+  const RefsOf& refs_;
+  Sweep sweep_;
+  std::map<std::string, std::string> places_;  // of runs, by name
+};
+
+}  // namespace
+
+const std::vector<Field>& sweep_item_fields() {
+  static const std::vector<Field> fields = [] {
+    std::vector<Field> all = descriptions(name_table());
+    all.insert(all.end(), config_fields().begin(), config_fields().end());
+    return all;
+  }();
+  return fields;
+}
+
+// Where a * matches too little, it is tried with one character more: only the last one needs that.
+bool matches_pattern(std::string_view name, std::string_view pattern) {
+  std::size_t at = 0;
+  std::size_t in_pattern = 0;
+  std::optional<std::pair<std::size_t, std::size_t>> star;  // where to go on: in the pattern, in the name
+  while (at < name.size()) {
+    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
+      star = {++in_pattern, at};
+    } else if (in_pattern < pattern.size() && (pattern[in_pattern] == '?' || pattern[in_pattern] == name[at])) {
+      ++in_pattern;
+      ++at;
+    } else if (star) {
+      in_pattern = star->first;
+      at = ++star->second;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
+}
+
+bool comes_before(std::string_view one, std::string_view other) {
+  std::size_t a = 0;
+  std::size_t b = 0;
+  const auto number = [](std::string_view text, std::size_t& at) {
+    while (at + 1 < text.size() && text[at] == '0' && is_digit(text[at + 1])) ++at;
+    const std::size_t first = at;
+    while (at < text.size() && is_digit(text[at])) ++at;
+    return text.substr(first, at - first);
+  };
+  while (a < one.size() && b < other.size()) {
+    if (is_digit(one[a]) && is_digit(other[b])) {
+      const std::string_view x = number(one, a);
+      const std::string_view y = number(other, b);
+      if (x.size() != y.size()) return x.size() < y.size();
+      if (x != y) return x < y;
+    } else if (one[a] != other[b]) {
+      return one[a] < other[b];
+    } else {
+      ++a;
+      ++b;
+    }
+  }
+  const std::size_t left = one.size() - a;
+  const std::size_t other_left = other.size() - b;
+  return left != other_left ? left < other_left : one < other;
+}
+
+Sweep read_sweep(const std::string& file, std::span<const Setting> flags, const RefsOf& refs) {
+  return Reading(file, flags, refs).sweep();
+}
+
+}  // namespace attention_plasticity

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/error.h"
@@ -18,19 +19,16 @@ namespace fs = std::filesystem;
 
 class StoredDump : public testing::Test {
  protected:
-  StoredDump() : folder_(fs::path(testing::TempDir()) / "dump_files_test") {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+  StoredDump() {
     fs::copy(fs::path(AP_SOURCE_DIR) / "examples" / "minidoc-qwen3" / "l00h00q", folder_ / "l00h00q");
     std::ofstream(folder_ / "config.json") << "{}";
   }
-  ~StoredDump() override { fs::remove_all(folder_); }
 
-  StoreAddress address() const { return StoreAddress("file://" + folder_.string()); }
+  StoreAddress address() const { return StoreAddress("file://" + folder_.path().string()); }
   fs::path in_store() const { return fs::path(address().shown()) / "l00h00q" / "data.parquet"; }
   fs::path on_disk() const { return folder_ / "l00h00q" / "data.parquet"; }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 std::string error_of(const auto& action) {
@@ -107,7 +105,7 @@ TEST_F(StoredDump, KnowsItsFilesByTheListing) {
 }
 
 TEST_F(StoredDump, WithoutFilesIsAnError) {
-  EXPECT_EQ(error_of([&] { find_heads_in_store(StoreAddress("file://" + folder_.string() + "/none"), ""); }),
+  EXPECT_EQ(error_of([&] { find_heads_in_store(StoreAddress("file://" + folder_.path().string() + "/none"), ""); }),
             "there is no such folder in the store, or it is empty; check the address");
 }
 

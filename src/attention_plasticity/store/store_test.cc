@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
@@ -15,15 +16,13 @@ namespace fs = std::filesystem;
 
 class StoreOnDisk : public testing::Test {
  protected:
-  StoreOnDisk() : folder_(fs::path(testing::TempDir()) / "store_test") {
-    fs::remove_all(folder_);
+  StoreOnDisk() {
     fs::create_directories(folder_ / "below");
     std::ofstream(folder_ / "below" / "file") << "0123456789";
   }
-  ~StoreOnDisk() override { fs::remove_all(folder_); }
 
-  std::string address() const { return "file://" + folder_.string(); }
-  fs::path folder_;
+  std::string address() const { return "file://" + folder_.path().string(); }
+  TemporaryFolder folder_;
 };
 
 TEST_F(StoreOnDisk, ListsFilesWithTheirSizes) {

@@ -69,6 +69,7 @@ void StoredFile::fetch_missing(const ByteRange& range) const {
 
 void StoredFile::expect(std::span<const ByteRange> ranges) const {
   const std::scoped_lock lock(mutex_);
+  count_memory(0);
   std::vector<ByteRange> gaps;
   for (const ByteRange& range : ranges) {
     const std::vector<ByteRange> own = missing(range);
@@ -84,12 +85,20 @@ void StoredFile::expect(std::span<const ByteRange> ranges) const {
 void StoredFile::fetch(const ByteRange& range, bool stays) const {
   if (is_fresh_ && etag_.empty()) etag_ = store_.state(name_).etag;
   is_checked_ = false;
-  Piece piece{range, nullptr, MemoryCharge(), stays};
-  if (!stays) piece.charge.set(range.size());
+  Piece piece{range, nullptr, stays};
+  if (!stays) count_memory(range.size());
   piece.bytes = std::make_unique_for_overwrite<std::uint8_t[]>(range.size());  // NOLINT(*-avoid-c-arrays)
   store_.read(name_, size(), range.begin, {piece.bytes.get(), static_cast<std::size_t>(range.size())});
   const auto after = std::ranges::find_if(pieces_, [&](const Piece& other) { return other.range.begin > range.begin; });
   pieces_.insert(after, std::move(piece));
+}
+
+// Whether a head fits its memory must not depend on who was first: a file that was fetched ahead counts as one that its
+// reader fetches.
+void StoredFile::count_memory(std::uint64_t more) const {
+  for (const Piece& piece : pieces_) more += piece.stays ? 0 : piece.range.size();
+  charge_ = MemoryCharge();
+  charge_.set(more);
 }
 
 void StoredFile::check_state() const {
@@ -119,6 +128,7 @@ std::string StoredFile::etag() const {
 void StoredFile::release() const {
   const std::scoped_lock lock(mutex_);
   std::erase_if(pieces_, [](const Piece& piece) { return !piece.stays; });
+  charge_ = MemoryCharge();
 }
 
 }  // namespace attention_plasticity

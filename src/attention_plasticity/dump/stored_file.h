@@ -26,7 +26,8 @@ class TailGuess {
 };
 
 /// A file in a store. What was read of it stays in memory: its end, which holds the footer, for good, and what `expect`
-/// fetched until `release`. Thread-safe.
+/// fetched until `release`. That is counted in the memory of whoever called `expect` last, no matter who fetched it.
+/// Thread-safe.
 ///
 /// Reads of a store are not of one moment. The file is known by the size and time in the listing, and after the last
 /// request the store is asked once more: another size, time or etag is Error(input). A file that was written only
@@ -49,7 +50,6 @@ class StoredFile : public InputFile {
   struct Piece {
     ByteRange range;
     std::unique_ptr<std::uint8_t[]> bytes;  // NOLINT(*-avoid-c-arrays): left uninitialised
-    MemoryCharge charge;
     bool stays = false;
   };
 
@@ -58,6 +58,7 @@ class StoredFile : public InputFile {
   void fetch_missing(const ByteRange& range) const;
   std::vector<ByteRange> missing(const ByteRange& range) const;
   void check_state() const;
+  void count_memory(std::uint64_t more) const;
 
   const Store& store_;
   std::string name_;  // in the store
@@ -65,6 +66,7 @@ class StoredFile : public InputFile {
   TailGuess& guess_;
   mutable std::mutex mutex_;
   mutable std::vector<Piece> pieces_;  // ascending, apart from each other
+  mutable MemoryCharge charge_;        // of the pieces that do not stay
   mutable bool is_checked_ = false;    // since the last request
   mutable std::string etag_;
 };

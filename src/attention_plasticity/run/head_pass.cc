@@ -38,7 +38,7 @@ ReadAhead::Options ahead_options(const RunConfig& config) {
   if (!config.memory_limit) return options;
   options.most_bytes = std::min(options.most_bytes, *config.memory_limit / fetched_share);
   // Its reader counts it.
-  options.fetches_large_files = false;
+  options.exceeds_for_readers = false;
   return options;
 }
 

@@ -1,7 +1,6 @@
 #include "attention_plasticity/run/read_ahead.h"
 
 #include <algorithm>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -51,30 +50,39 @@ void ReadAhead::serve(const std::stop_token& ending) {
   }
 }
 
+bool ReadAhead::fits(const Entry& entry) const {
+  // A file that is larger than all that may be held is fetched when nothing else is.
+  if (held_ == 0 && options_.exceeds_for_readers) return true;
+  return entry.bytes <= options_.most_bytes && held_ <= options_.most_bytes - entry.bytes;
+}
+
+ReadAhead::Entry* ReadAhead::taken(std::size_t place) {
+  Entry& entry = entries_[place];
+  const bool is_awaited = awaited_.erase(place) > 0;
+  if (fits(entry) || (is_awaited && options_.exceeds_for_readers)) {
+    entry.state = State::fetching;
+    entry.is_held = true;
+    held_ += entry.bytes;
+    return &entry;
+  }
+  if (is_awaited || (entry.bytes > options_.most_bytes && !options_.exceeds_for_readers)) {
+    entry.state = State::done;
+    changed_.notify_all();
+  }
+  return nullptr;
+}
+
 ReadAhead::Entry* ReadAhead::next(const std::stop_token& ending) {
   std::unique_lock lock(mutex_);
   while (true) {
+    while (next_ < entries_.size() && entries_[next_].state != State::waiting) ++next_;
     if (stop_.stop_requested() || ending.stop_requested() || next_ == entries_.size()) return nullptr;
-    Entry& entry = entries_[next_];
-    if (entry.state != State::waiting) {
-      ++next_;  // its reader came first
-      continue;
-    }
-    const bool is_large = entry.bytes > options_.most_bytes;
-    if (is_large && !options_.fetches_large_files) {
-      entry.state = State::done;
-      ++next_;
-      changed_.notify_all();
-      continue;
-    }
-    if (held_ == 0 || held_ + entry.bytes <= options_.most_bytes) {
-      entry.state = State::fetching;
-      entry.is_held = true;
-      held_ += entry.bytes;
-      ++next_;
-      return &entry;
-    }
-    changed_.wait(lock, ending, [&, before = held_] { return held_ < before; });
+    // Whoever waits for a file may hold others, such as the keys of a task that waits for its queries. If it had to
+    // wait until they are released, both would wait for ever.
+    const std::size_t place = awaited_.empty() ? next_ : *awaited_.begin();
+    if (Entry* entry = taken(place)) return entry;
+    if (entries_[place].state != State::waiting) continue;
+    changed_.wait(lock, ending, [&, before = held_] { return held_ < before || !awaited_.empty(); });
   }
 }
 
@@ -97,6 +105,10 @@ void ReadAhead::wait_for(const std::filesystem::path& file) {
   if (place == places_.end()) return;
   std::unique_lock lock(mutex_);
   Entry& entry = entries_[place->second];
+  if (entry.state == State::waiting) {
+    awaited_.insert(place->second);
+    changed_.notify_all();
+  }
   changed_.wait(lock, stop_, [&] { return entry.state == State::done; });
   if (entry.failure) std::rethrow_exception(entry.failure);
 }
@@ -109,7 +121,10 @@ void ReadAhead::release(const std::filesystem::path& file) {
   }
   std::unique_lock lock(mutex_);
   Entry& entry = entries_[place->second];
-  if (entry.state == State::waiting) entry.state = State::done;
+  if (entry.state == State::waiting) {
+    entry.state = State::done;
+    awaited_.erase(place->second);
+  }
   changed_.wait(lock, [&] { return entry.state == State::done; });
   files_.release(file);
   if (std::exchange(entry.is_held, false)) held_ -= entry.bytes;

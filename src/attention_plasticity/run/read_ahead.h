@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <thread>
@@ -30,10 +31,11 @@ class ReadAhead {
   struct Options {
     HeadPart part = HeadPart::rows;
     ReadOptions read = {};
-    /// Bytes of files that were fetched and not released yet.
+    /// Bytes of files that were fetched and not released yet. Files that nobody waits for are not fetched beyond it.
     std::uint64_t most_bytes = std::uint64_t{1} << 30U;
-    /// A file of more bytes than that is fetched when nothing else is held; otherwise it is left to its reader.
-    bool fetches_large_files = true;
+    /// What becomes of a file that somebody waits for and that does not fit: true: it is fetched all the same; false:
+    /// it is left to its reader, as is every file of more than `most_bytes`.
+    bool exceeds_for_readers = true;
   };
 
   /// `files` must outlive it. Each path counts once. Without `stop`, ends when it is destroyed.
@@ -42,7 +44,8 @@ class ReadAhead {
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  /// Waits until a file is fetched, or left to its reader. Throws Error of the kinds access and network, which are not
+  /// Waits until a file is fetched, or left to its reader. Never waits for another file to be released, so that a
+  /// caller may hold any number of files. Throws Error of the kinds access and network, which are not
   /// the file's fault. What is wrong with the file itself is left to its reader, too.
   void wait_for(const std::filesystem::path& file);
   /// To be called when a file was read, or will not be: frees what was fetched of it.
@@ -60,6 +63,9 @@ class ReadAhead {
 
   void serve(const std::stop_token& ending);
   Entry* next(const std::stop_token& ending);
+  // The entry that is to be fetched now; null: none may be, or the file was left to its reader.
+  Entry* taken(std::size_t place);
+  bool fits(const Entry& entry) const;
   std::exception_ptr fetch(const File& file) const;
 
   const DumpFiles& files_;
@@ -69,7 +75,8 @@ class ReadAhead {
   std::condition_variable_any changed_;
   std::vector<Entry> entries_;
   std::map<std::filesystem::path, std::size_t> places_;
-  std::size_t next_ = 0;
+  std::size_t next_ = 0;           // all entries before it were taken
+  std::set<std::size_t> awaited_;  // entries that somebody waits for and nobody has taken yet
   std::uint64_t held_ = 0;
   std::vector<std::jthread> threads_;  // end before all else is destroyed
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -51,6 +52,42 @@ TEST(AnalysisRun, AFileThatChangesAfterTheRunIsPreparedFailsTheHeadsThatReadIt) 
   EXPECT_EQ(run.failures[0].file, dump.file(Side::query, 0, 1).string());
   EXPECT_EQ(run.failures[1].file, dump.file(Side::key, 1, 1).string());
   EXPECT_EQ(run.results.size(), 5U);
+}
+
+// Files that are fetched by their readers, one of which goes away after its footer was read.
+class FailingFiles : public DumpFiles {
+ public:
+  explicit FailingFiles(std::filesystem::path failing) : failing_(std::move(failing)) {}
+
+  std::shared_ptr<const InputFile> open(const std::filesystem::path& file) const override {
+    if (file == failing_ && opened_++ > 0) throw Error(ErrorKind::network, "the store does not answer", file.string());
+    return disk_files().open(file);
+  }
+  bool exists(const std::filesystem::path& file) const override { return disk_files().exists(file); }
+  std::string text(const std::filesystem::path& file) const override { return disk_files().text(file); }
+  bool are_remote() const override { return true; }
+
+ private:
+  std::filesystem::path failing_;
+  mutable std::atomic<int> opened_ = 0;
+};
+
+TEST(AnalysisRun, AStoreThatFailsItsReaderEndsTheRun) {
+  const SmallDump dump(1, 4, 2);
+  const RunConfig config = dump.config();
+  for (const Side side : {Side::query, Side::key}) {
+    PreparedRun prepared = prepare_run(config);
+    prepared.layout.store = std::make_shared<FailingFiles>(dump.file(side, 0, 1));
+    const RunResult run = run_analysis(prepared, config, {.workers = 1}, {});
+    EXPECT_TRUE(run.interrupted);
+    EXPECT_TRUE(run.failures.empty());
+    try {
+      if (run.failure) std::rethrow_exception(run.failure);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::network);
+    }
+  }
 }
 
 TEST(AnalysisRun, AVectorWiderThanConfiguredFailsItsHead) {

@@ -179,6 +179,8 @@ HeadOutcome HeadPass::analyse(const HeadTask& task, const LoadedKeys* keys, cons
     outcome.keys = keys->read;
     measure(task, *keys, outcome);
   } catch (const Error& error) {
+    // The store's failure, not the head's.
+    if (error.kind() == ErrorKind::network || error.kind() == ErrorKind::access) throw;
     fail(error.file().empty() ? task.query_file.string() : error.file(), error.what());
   } catch (const OverMemoryLimit& over) {
     if (!key_failure) throw;  // it will be tried again

@@ -41,7 +41,8 @@ struct FinishedTask {
 };
 
 /// The work of one task, on any thread. Gets the keys, or why there is no result: a failure to load them, or an
-/// OverMemoryLimit. Then, it must not throw. Otherwise it may throw OverMemoryLimit, after which it is called again.
+/// OverMemoryLimit. What it throws then ends the queue, as what `arrive` throws. Without a failure it may throw
+/// anything, and is called again: with that as the failure, or after an OverMemoryLimit when it runs alone.
 using HeadWork =
     std::function<FinishedTask(std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure)>;
 

@@ -76,33 +76,38 @@ PartWorker::PartWorker(std::string_view manifest) {
   }
 }
 
-// None: there is no such file here.
-std::optional<FileIdentity> PartWorker::seen_file(const fs::path& file) const {
-  const DumpFiles& files = prepared_.layout.files();
-  if (files.are_remote()) return files.listed(file);
-  if (std::error_code missing; !fs::exists(file, missing)) return std::nullopt;
-  return files.open(file)->identity();
+// Null: the run knows no such file.
+const RecordedFile* PartWorker::known_file(const fs::path& file) const {
+  const auto known = known_files_.find(file.lexically_relative(folder_).generic_string());
+  return known == known_files_.end() ? nullptr : &known->second;
 }
 
-// Whether a file has the modification time that it had where the run was planned. One that was not there then fails its
-// head as it does in any run.
+// A file in a store, as it was listed where the run was planned. All machines see the same one, so that another time
+// means another file, not a copy.
+std::optional<FileIdentity> PartWorker::listed_file(const fs::path& file) const {
+  const RecordedFile* known = known_file(file);
+  if (known == nullptr) return std::nullopt;
+  return FileIdentity{0, 0, known->bytes, known->modified_ns.value_or(0)};
+}
+
+// Whether a file on disk has the modification time that it had where the run was planned. One that was not there then
+// fails its head as it does in any run.
 bool PartWorker::check_file(const fs::path& file) const {
-  const auto known = known_files_.find(file.lexically_relative(folder_).generic_string());
-  if (known == known_files_.end()) return true;
-  const std::optional<FileIdentity> seen = seen_file(file);
-  if (!seen) {
+  const RecordedFile* known = known_file(file);
+  if (known == nullptr) return true;
+  if (std::error_code missing; !fs::exists(file, missing)) {
     throw Error(ErrorKind::input,
                 "this machine does not see the dump; put it where all machines have it under the same name, such as a "
                 "shared disk or an object store",
                 file.string());
   }
-  if (seen->bytes != known->second.bytes) {
-    throw Error(
-        ErrorKind::input,
-        fmt::format("has {} bytes here, and had {} where the run was planned", seen->bytes, known->second.bytes),
-        file.string());
+  const FileIdentity seen = prepared_.layout.files().open(file)->identity();
+  if (seen.bytes != known->bytes) {
+    throw Error(ErrorKind::input,
+                fmt::format("has {} bytes here, and had {} where the run was planned", seen.bytes, known->bytes),
+                file.string());
   }
-  return !known->second.modified_ns || seen->modified == *known->second.modified_ns;
+  return !known->modified_ns || seen.modified == *known->modified_ns;
 }
 
 // Where the run was planned, the dump may be named by a relative path.
@@ -122,10 +127,15 @@ MeasuredPart PartWorker::measure(std::span<const HeadId> heads, const std::stop_
       throw Error(ErrorKind::usage, fmt::format("layer {} q_head {} is no head of the run", head.layer, head.q_head));
     }
     HeadTask task = prepared_.tasks[place->second];
-    for (const fs::path& file : {task.query_file, task.key_file}) {
-      if (!check_file(file)) part.other_times = true;
+    if (prepared_.layout.files().are_remote()) {
+      task.query_identity = listed_file(task.query_file);
+      task.key_identity = listed_file(task.key_file);
+    } else {
+      for (const fs::path& file : {task.query_file, task.key_file}) {
+        if (!check_file(file)) part.other_times = true;
+      }
+      measure_files(task, config_, disk_files(), tasks.empty() ? nullptr : &tasks.back());
     }
-    measure_files(task, config_, prepared_.layout.files(), tasks.empty() ? nullptr : &tasks.back());
     tasks.push_back(std::move(task));
   }
   RunObserver observer;

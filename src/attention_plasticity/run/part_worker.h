@@ -38,13 +38,15 @@ class PartWorker {
   /// Error(input) when this is not a manifest.
   explicit PartWorker(std::string_view manifest);
 
-  /// Measures heads of the run, on one thread. A head that cannot be measured has its failure. Throws Error(input) when
-  /// this machine does not see the dump, or has another one in its place, and Stopped. `cpu_s` and `peak_rss_bytes` are
-  /// left to the caller, since the library reads no clock.
+  /// Measures heads of the run, on one thread. A head that cannot be measured has its failure; so has one whose files
+  /// in a store are not those that the run was planned with. Throws Error(input) when this machine does not see the
+  /// dump on disk, or has another one in its place, Error of the kinds access and network when a store does not answer,
+  /// and Stopped. `cpu_s` and `peak_rss_bytes` are left to the caller, since the library reads no clock.
   MeasuredPart measure(std::span<const HeadId> heads, const std::stop_token& stop = {});
 
  private:
-  std::optional<FileIdentity> seen_file(const std::filesystem::path& file) const;
+  const RecordedFile* known_file(const std::filesystem::path& file) const;
+  std::optional<FileIdentity> listed_file(const std::filesystem::path& file) const;
   bool check_file(const std::filesystem::path& file) const;
   void show_as_planned(HeadOutcome& outcome) const;
 

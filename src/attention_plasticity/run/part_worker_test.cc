@@ -76,6 +76,49 @@ TEST_F(PartWorkerTest, PartsAreKeyGroups) {
   EXPECT_EQ(heads, prepared.tasks.size());
 }
 
+class StoredPartWorkerTest : public ::testing::Test {
+ protected:
+  RunConfig config() const { return dump_.config({{"--dataset_local_root", "file://" + dump_.root().string()}}); }
+  RunResult by(const PartEngine& engine) {
+    DumpRun run(config(), {}, {});
+    CostElsewhere cost;
+    return run.measure_by(engine, 1, observer_, {}, cost);
+  }
+
+  SmallDump dump_{2, 4, 2};
+  std::vector<std::string> warnings_;
+  RunObserver observer_{{}, {}, [this](const std::string& line) { warnings_.push_back(line); }, {}};
+};
+
+TEST_F(StoredPartWorkerTest, HeadsOfADumpInAStoreAreThoseOfOneRun) {
+  DumpRun plain(config(), {}, {});
+  const RunResult one = plain.measure(1, {}, {});
+  const RunResult spread = by(measure_here);
+  ASSERT_EQ(one.results.size(), 8U);
+  EXPECT_EQ(outcome_texts(spread), outcome_texts(one));
+}
+
+TEST_F(StoredPartWorkerTest, PartsDeclareTheirMemory) {
+  for (const KeyGroup& part : key_groups(prepare_run(config()).tasks)) EXPECT_GT(part.bytes, 0U);
+}
+
+TEST_F(StoredPartWorkerTest, AFileThatIsReplacedBeforeAWorkerListsTheStoreIsNoticed) {
+  const fs::path file = dump_.file(Side::query, 1, 2);
+  const RunResult run = by([&](const PartWork& work, const PartReceiver& receiver, const std::stop_token& stop) {
+    // Another file of the same size.
+    const std::string content = read_text(file);
+    fs::remove(file);
+    write_text(file, content);
+    fs::last_write_time(file, fs::file_time_type::clock::now() + std::chrono::seconds(60));
+    measure_here(work, receiver, stop);
+  });
+  ASSERT_EQ(run.failures.size(), 1U);
+  EXPECT_EQ(run.failures[0].head, (HeadId{1, 2, 1}));
+  EXPECT_TRUE(run.failures[0].message.starts_with("the file was replaced or changed after the run began"))
+      << run.failures[0].message;
+  EXPECT_TRUE(warnings_.empty());
+}
+
 TEST_F(PartWorkerTest, APartThatIsGivenUpFailsItsHeads) {
   const RunResult run = by([](const PartWork& work, const PartReceiver& receiver, const std::stop_token& stop) {
     receiver.failed(0, "its node died");

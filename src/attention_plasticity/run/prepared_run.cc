@@ -142,6 +142,14 @@ std::uint64_t estimated_bytes(const HeadFooter& footer, Side side, const RunConf
   return 2 * footer.rows * row + subsample + doubles;
 }
 
+// The same for a file in a store, whose footer is read later, and of which nothing but the size is known: as if it held
+// plain floats, with the bytes that were fetched beside them.
+std::uint64_t estimated_bytes(const std::optional<FileIdentity>& listed, Side side) {
+  constexpr std::uint64_t times_of_queries = 8;
+  constexpr std::uint64_t times_of_keys = 4;
+  return listed ? listed->bytes * (side == Side::query ? times_of_queries : times_of_keys) : 0;
+}
+
 void add_tasks(PreparedRun& prepared, const RunConfig& config) {
   for (const HeadKey& query : prepared.layout.queries) {
     if (!is_selected(config.layers, query.layer) || !is_selected(config.q_heads, query.head)) continue;
@@ -154,6 +162,8 @@ void add_tasks(PreparedRun& prepared, const RunConfig& config) {
       // Footers are read with the rest of the files, while heads are measured.
       task.query_identity = files.listed(task.query_file);
       task.key_identity = files.listed(task.key_file);
+      task.query_bytes = estimated_bytes(task.query_identity, Side::query);
+      task.key_bytes = estimated_bytes(task.key_identity, Side::key);
     } else {
       measure_files(task, config, files, prepared.tasks.empty() ? nullptr : &prepared.tasks.back());
     }
@@ -190,7 +200,8 @@ void warn_of_assumed_sizes(PreparedRun& prepared, bool is_from_cache) {
 }
 
 void note_large_heads(PreparedRun& prepared, const RunConfig& config) {
-  if (!config.memory_limit) return;
+  // Of files in a store, the estimate is too rough to say so.
+  if (!config.memory_limit || prepared.layout.files().are_remote()) return;
   const auto large = std::ranges::count_if(
       prepared.tasks, [&](const HeadTask& task) { return task.query_bytes + task.key_bytes > *config.memory_limit; });
   if (large == 0) return;

@@ -22,7 +22,8 @@ struct HeadTask {
   HeadId head;
   std::filesystem::path query_file;
   std::filesystem::path key_file;
-  /// Estimated memory. 0 for a file that cannot be opened, which is reported when the head is read.
+  /// Estimated memory: by the footer, or by the size of a file in a store. 0 for a file that cannot be opened, which is
+  /// reported when the head is read.
   std::uint64_t query_bytes = 0;
   std::uint64_t key_bytes = 0;
   std::size_t width = 0;  ///< components of a query; 0: unknown

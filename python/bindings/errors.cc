@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "attention_plasticity/base/address_secrets.h"
 #include "attention_plasticity/error.h"
 
 namespace nb = nanobind;
@@ -18,7 +19,8 @@ nb::object text(const std::string& bytes) {
 
 void set_error(const Error& error) {
   const nb::object make = nb::module_::import_("attention_plasticity._errors").attr("make_error");
-  const nb::object exception = make(exit_code(error.kind()), text(error.what()), text(error.file()));
+  const nb::object exception =
+      make(exit_code(error.kind()), text(error.what()), text(without_address_secrets(error.file())));
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
 }
 

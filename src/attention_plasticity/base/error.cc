@@ -2,12 +2,13 @@
 
 #include <utility>
 
+#include "attention_plasticity/base/address_secrets.h"
 #include "attention_plasticity/base/printable.h"
 
 namespace attention_plasticity {
 
 Error::Error(ErrorKind kind, const std::string& message, std::string file)
-    : std::runtime_error(printable_text(message)), kind_(kind), file_(std::move(file)) {}
+    : std::runtime_error(printable_text(without_address_secrets(message))), kind_(kind), file_(std::move(file)) {}
 
 int exit_code(ErrorKind kind) {
   switch (kind) {

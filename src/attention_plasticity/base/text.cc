@@ -4,14 +4,17 @@
 
 #include <algorithm>
 
+#include "attention_plasticity/base/address_secrets.h"
 #include "attention_plasticity/base/printable.h"
 #include "attention_plasticity/base/utf8.h"
 
 namespace attention_plasticity {
-std::string shown_text(std::string_view text) {
+std::string shown_text(std::string_view whole) {
   constexpr std::size_t longest = 80;
-  if (text.empty()) return "''";
-  std::string_view kept = text.substr(0, longest);
+  if (whole.empty()) return "''";
+  // Before it is cut, since a secret is known by what follows it.
+  const std::string text = without_address_secrets(whole);
+  std::string_view kept = std::string_view(text).substr(0, longest);
   if (kept.size() < text.size() && is_utf8(text)) {
     while (!kept.empty() && continues_utf8(text[kept.size()])) kept.remove_suffix(1);
   }

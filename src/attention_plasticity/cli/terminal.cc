@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "attention_plasticity/base/address_secrets.h"
 #include "attention_plasticity/base/printable.h"
 
 namespace attention_plasticity {
@@ -46,20 +47,20 @@ void write_to_standard_error(std::string_view text) {
 }  // namespace
 
 void print(std::string_view text) {
-  const std::string shown = printable_lines(text);
+  const std::string shown = printable_lines(without_address_secrets(text));
   std::fwrite(shown.data(), 1, shown.size(), stdout);
 }
 
-void tell(std::string_view text) { write_to_standard_error(printable_lines(text)); }
+void tell(std::string_view text) { write_to_standard_error(printable_lines(without_address_secrets(text))); }
 
 void tell_failure(std::string_view line, const Terminal& terminal) {
-  const std::string shown = printable_text(line);
+  const std::string shown = printable_text(without_address_secrets(line));
   write_to_standard_error(terminal.color ? fmt::format("\x1b[31m{}\x1b[0m\n", shown) : shown + "\n");
 }
 
 void redraw(std::string_view line) {
   // Moves to the first column, and clears what is left of the line.
-  write_to_standard_error(fmt::format("\r{}\x1b[K", printable_text(line)));
+  write_to_standard_error(fmt::format("\r{}\x1b[K", printable_text(without_address_secrets(line))));
 }
 
 }  // namespace attention_plasticity

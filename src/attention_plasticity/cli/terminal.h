@@ -20,7 +20,8 @@ std::size_t terminal_width();
 std::size_t help_width();
 
 // All that the program writes to its two streams passes through these functions, which make it printable
-// (base/printable.h): names in data must not reach a terminal raw.
+// (base/printable.h) and take credentials out of addresses (base/address_secrets.h): names in data must not reach a
+// terminal raw, nor secrets a log.
 
 /// Writes `text` to standard output, whole lines or parts of them. Failures are noticed when the program ends.
 void print(std::string_view text);

@@ -3,29 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 
+#include "attention_plasticity/base/address_secrets.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {
 
 constexpr std::string_view after_scheme = "://";
-constexpr std::array<std::string_view, 8> known_schemes{"s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs", "file"};
-
-// Options of addresses that hold no credentials.
-constexpr std::array<std::string_view, 10> open_options{"endpoint_override",
-                                                        "scheme",
-                                                        "region",
-                                                        "retry_limit_seconds",
-                                                        "blob_storage_authority",
-                                                        "dfs_storage_authority",
-                                                        "enable_tls",
-                                                        "blob_storage_scheme",
-                                                        "dfs_storage_scheme",
-                                                        "replication"};
+// A shorter value of an option is no secret, and may well be a part of other words: shared access signatures of Azure
+// have sp=r and sr=c.
+constexpr std::size_t shortest_secret_value = 8;
 
 bool is_one_of(std::string_view word, const auto& words) { return std::ranges::find(words, word) != words.end(); }
 
@@ -66,7 +56,7 @@ void replace_all(std::string& text, const std::string& part, std::string_view by
 bool is_store_address(std::string_view text) { return !scheme_of(text).empty(); }
 
 StoreAddress::StoreAddress(std::string_view text) : full_(text), scheme_(scheme_of(text)) {
-  if (!is_one_of(scheme_, known_schemes)) {
+  if (!is_one_of(scheme_, store_schemes)) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}:// is no object store that can be used; addresses begin with s3://, gs://, abfs://, "
                             "hdfs:// or file://, and a dataset of the Hub is given as `dataset_name`",
@@ -106,11 +96,9 @@ StoreAddress::StoreAddress(std::string_view text) : full_(text), scheme_(scheme_
     const std::string_view option = options.substr(0, options.find('&'));
     options.remove_prefix(std::min(option.size() + 1, options.size()));
     const std::size_t equals = option.find('=');
-    const bool is_open =
-        is_one_of(option.substr(0, equals), open_options) && option.find('@') == std::string_view::npos;
-    if (is_open) {
+    if (is_open_option(option)) {
       recorded_ += fmt::format("{}{}", recorded_.find('?') == std::string::npos ? '?' : '&', option);
-    } else if (equals != std::string_view::npos) {
+    } else if (equals != std::string_view::npos && option.size() - equals > shortest_secret_value) {
       add_secret(option.substr(equals + 1));
     }
   }

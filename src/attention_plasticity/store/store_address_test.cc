@@ -41,10 +41,15 @@ TEST(StoreAddress, DropsAnEndpointThatHoldsCredentials) {
 }
 
 TEST(StoreAddress, BlotsSecretsOutOfWordsOfOthers) {
-  const StoreAddress address("s3://KEYID:SE%2FCRET@bucket/dump?session=T0K");
-  EXPECT_EQ(address.without_secrets("KEYID may not use SE/CRET or SE%2FCRET with T0K"),
+  const StoreAddress address("s3://KEYID:SE%2FCRET@bucket/dump?session=T0K3N0F8");
+  EXPECT_EQ(address.without_secrets("KEYID may not use SE/CRET or SE%2FCRET with T0K3N0F8"),
             "*** may not use *** or *** with ***");
   EXPECT_EQ(address.without_secrets("Cannot parse '" + address.full() + "'"), "Cannot parse 's3://bucket/dump'");
+}
+
+TEST(StoreAddress, DoesNotTakeAShortOptionForASecret) {
+  const StoreAddress address("abfs://box@account/dump?sp=r&sr=c&sig=abcdefgh");
+  EXPECT_EQ(address.without_secrets("Check the server, not abcdefgh"), "Check the server, not ***");
 }
 
 TEST(StoreAddress, OfAnotherSchemeIsRefusedWithoutBeingQuoted) {

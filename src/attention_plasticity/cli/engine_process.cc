@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "attention_plasticity/error.h"
@@ -101,7 +102,13 @@ EngineProcess::Child::~Child() {
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
 }
 
-EngineProcess::EngineProcess(std::vector<std::string> words, const std::stop_token& stop) : child_(std::move(words)) {
+EngineProcess::EngineProcess(std::vector<std::string> words, const std::stop_token& stop) : words_(std::move(words)) {
+  start(stop);
+}
+
+void EngineProcess::start(const std::stop_token& stop) {
+  child_.emplace(words_);
+  buffer_.clear();
   const std::optional<Message> first = receive(stop, false);
   if (!first) throw Stopped();
   if (first->head.at("told") == "error") throw_told(first->head);
@@ -109,7 +116,7 @@ EngineProcess::EngineProcess(std::vector<std::string> words, const std::stop_tok
 
 void EngineProcess::send(std::string_view bytes) const {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(child_.to, bytes.data(), bytes.size());
+    const ssize_t written = ::write(child_->to, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw Error(ErrorKind::network, fmt::format("the engine has ended: {}", std::strerror(errno)));
     bytes.remove_prefix(static_cast<std::size_t>(written));
@@ -120,10 +127,10 @@ void EngineProcess::send(std::string_view bytes) const {
 bool EngineProcess::fill(const std::stop_token& stop, bool waits) {
   while (true) {
     if (!waits && stop.stop_requested()) return false;
-    pollfd ready{child_.from, POLLIN, 0};
+    pollfd ready{child_->from, POLLIN, 0};
     if (::poll(&ready, 1, look_ms) <= 0) continue;
     std::array<char, 65536> piece{};
-    const ssize_t got = ::read(child_.from, piece.data(), piece.size());
+    const ssize_t got = ::read(child_->from, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) throw Error(ErrorKind::network, "the engine ended without a word; its own lines stand above");
     buffer_.append(piece.data(), static_cast<std::size_t>(got));
@@ -146,6 +153,11 @@ std::optional<EngineProcess::Message> EngineProcess::receive(const std::stop_tok
 }
 
 void EngineProcess::measure(const PartWork& work, const PartReceiver& receiver, const std::stop_token& stop) {
+  if (!child_) start(stop);
+  bool has_told_all = false;
+  const std::shared_ptr<void> ended(nullptr, [&](void*) {
+    if (!has_told_all) child_.reset();
+  });
   Json parts = Json::array();
   for (const KeyGroup& part : work.parts) {
     Json heads = Json::array();
@@ -168,6 +180,7 @@ void EngineProcess::measure(const PartWork& work, const PartReceiver& receiver, 
     const Json& head = message->head;
     const auto told = head.at("told").get<std::string>();
     const auto line = head.value("line", std::string());
+    has_told_all = told == "done" || told == "error";
     if (told == "done") return;
     if (told == "error") throw_told(head);
     if (told == "measured") receiver.measured(head.at("part").get<std::size_t>(), message->bytes);

@@ -44,7 +44,8 @@ class EngineProcess {
   /// when it ends without a word, and Stopped.
   EngineProcess(std::vector<std::string> words, const std::stop_token& stop);
 
-  /// As PartEngine.
+  /// As PartEngine. When a receiver throws, or the process does not do as it should, the process is ended; the next
+  /// call starts a new one, so that it never takes what is left of an earlier run.
   void measure(const PartWork& work, const PartReceiver& receiver, const std::stop_token& stop);
 
  private:
@@ -52,13 +53,15 @@ class EngineProcess {
     Json head;
     std::string bytes;
   };
+  void start(const std::stop_token& stop);
   void send(std::string_view bytes) const;
   // The next message; none when a stop was requested first, unless `waits`.
   std::optional<Message> receive(const std::stop_token& stop, bool waits);
   bool fill(const std::stop_token& stop, bool waits);
 
-  Child child_;
-  std::string buffer_;  // received, and not taken yet
+  std::vector<std::string> words_;
+  std::optional<Child> child_;  // none: it was ended
+  std::string buffer_;          // received, and not taken yet
 };
 
 }  // namespace attention_plasticity

@@ -107,3 +107,73 @@ def test_the_dump_and_the_results_may_both_be_in_stores(
 ) -> None:
     analyze(store.address("dumps/minidoc-qwen3"), out)
     assert usual_names(stored(store)) == from_disk["minidoc-qwen3"]
+
+
+def test_a_dry_run_makes_nothing_and_names_the_store(store: LoopbackStore, out: str, tmp_path: pathlib.Path) -> None:
+    done = analyze(store.address("dumps/minidoc-qwen3"), out, "--dry-run")
+    assert not (tmp_path / "cache").exists() and not stored(store)
+    assert f"output_dir: {out}\n" in done.stdout.replace('"', "")
+    assert "# writes: s3://dumps/results/head_metrics.*.csv\n" in done.stdout
+    assert "# writes: s3://dumps/results/run.json\n" in done.stdout
+    assert str(tmp_path) not in done.stdout
+    files = list((root / "examples/minidoc-qwen3").rglob("*.parquet"))
+    size = sum(file.stat().st_size for file in files) / 2**20
+    assert f"# to read: at most {size:.1f} MiB in {len(files)} files\n" in done.stdout
+    assert "memory for the largest head: about 0.0 MiB" not in done.stdout
+
+
+def test_a_dry_run_tells_of_results_of_another_dump(out: str) -> None:
+    analyze(root / "examples/minidoc-qwen3", out, "--layers", "0")
+    done = analyze(root / "examples/smollm2-135m", out, "--dry-run", code=2)
+    assert "s3://dumps/results/run.json: these are the results of" in done.stderr
+
+
+def test_a_complete_run_in_the_store_is_known_by_resume(
+    store: LoopbackStore, out: str, tmp_path: pathlib.Path
+) -> None:
+    analyze(root / "examples/minidoc-qwen3", out, "--layers", "0-1")
+    before = stored(store)
+    store.proxy.reset()
+    again = analyze(root / "examples/minidoc-qwen3", out, "--layers", "0-1", "--resume")
+    assert "s3://dumps/results/run.json: this run is complete" in again.stderr
+    assert stored(store) == before
+    assert not [one for one in store.proxy.requests if one.method in ("PUT", "DELETE")]
+    assert not list((tmp_path / "cache").rglob("*.json"))
+    table = next(name for name in before if name.startswith("head_metrics"))
+    store.client.delete_object(Bucket="dumps", Key=f"results/{table}")
+    assert "this run is complete" not in analyze(root / "examples/minidoc-qwen3", out, "--layers", "0-1", "--resume").stderr
+    assert usual_names(stored(store)) == usual_names(before)
+
+
+def test_a_complete_shard_in_the_store_is_known_by_resume(store: LoopbackStore, out: str) -> None:
+    words = (root / "examples/minidoc-qwen3", out, "--layers", "0", "--shard", "1/1")
+    analyze(*words)
+    again = analyze(*words, "--resume")
+    assert "s3://dumps/results/shard.json: this run is complete" in again.stderr
+
+
+def test_a_plan_in_the_store_is_followed(store: LoopbackStore, out: str, tmp_path: pathlib.Path) -> None:
+    dump = root / "examples/minidoc-qwen3"
+    done = analyze(dump, out, "--layers", "0", "--plan_only")
+    plan = done.stdout.split("give each shard --plan ")[1].strip()
+    assert plan == store.address("dumps/results/plan.json")
+    analyze(dump, tmp_path / "shard", "--layers", "0", "--plan", plan, "--shard", "1/1")
+    done = analyze(dump, tmp_path / "none", "--plan", store.address("dumps/results/none.json"), "--shard", "1/1", code=3)
+    assert "s3://dumps/results/none.json: there is no such file" in done.stderr
+
+
+def test_results_go_to_a_new_folder(from_disk: dict[str, dict[str, bytes]], tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "new" / "results"
+    analyze(root / "examples/minidoc-qwen3", f"file://{folder}")
+    files = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert usual_names(files) == from_disk["minidoc-qwen3"]
+
+
+@pytest.mark.parametrize("words", [["report"], ["compare", "x"], ["plot"], ["merge", "out"], ["validate"], ["analyze", "--plan"],
+                                   ["analyze", "--labels"], ["inspect", "--config"], ["nothing"], ["sweep"]])
+def test_no_subcommand_shows_credentials(words: list[str]) -> None:
+    """Wherever an address is passed, whether it is taken there or not."""
+    address = "s3://HIDDENKEY:HIDDENSECRET@dumps/x?endpoint_override=127.0.0.1:9&scheme=http&token=HIDDENTOKEN"
+    done = run(*words, address, credentials=False)
+    assert done.returncode != 0
+    assert "HIDDEN" not in done.stdout + done.stderr

@@ -76,12 +76,14 @@ class Opened {
 
 }  // namespace
 
+std::string too_large_text(std::uint64_t most_bytes) {
+  return fmt::format("is larger than {}, too large for a file of this kind", size_text(most_bytes));
+}
+
 std::string read_file_bytes(const fs::path& file, std::uint64_t most_bytes) {
   const Opened opened(file);
   const std::uint64_t size = opened.size();
-  const auto refuse_size = [&] {
-    refuse(file, fmt::format("is larger than {}, too large for a file of this kind", size_text(most_bytes)));
-  };
+  const auto refuse_size = [&] { refuse(file, too_large_text(most_bytes)); };
   if (size > most_bytes) refuse_size();
   std::string content;
   // One byte more, to see the end. Files of the kernel have a size of 0 and content.

@@ -16,6 +16,9 @@ inline constexpr std::uint64_t most_record_bytes = std::uint64_t{512} << 20U;
 /// Tables and kept heads: some kilobytes for each head, more with many buckets.
 inline constexpr std::uint64_t most_table_bytes = std::uint64_t{16} << 30U;
 
+/// "is larger than 16.0 MiB, too large for a file of this kind".
+std::string too_large_text(std::uint64_t most_bytes);
+
 /// The bytes of a file. Throws Error(input) when it is missing, not a regular file (a folder, a pipe, a device), larger
 /// than `most_bytes`, or unreadable. Never waits for another process.
 std::string read_file_bytes(const std::filesystem::path& file, std::uint64_t most_bytes = most_side_file_bytes);

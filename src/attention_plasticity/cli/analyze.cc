@@ -1,11 +1,10 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -13,6 +12,7 @@
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/cli/commands.h"
+#include "attention_plasticity/cli/dry_run.h"
 #include "attention_plasticity/cli/engine_flags.h"
 #include "attention_plasticity/cli/fetching.h"
 #include "attention_plasticity/cli/flag_text.h"
@@ -20,6 +20,7 @@
 #include "attention_plasticity/cli/output_address.h"
 #include "attention_plasticity/cli/output_locks.h"
 #include "attention_plasticity/cli/progress.h"
+#include "attention_plasticity/cli/resume_command.h"
 #include "attention_plasticity/cli/run_summary.h"
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
@@ -33,7 +34,6 @@
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/run_manifest.h"
 #include "attention_plasticity/run/stored_output.h"
-#include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
 namespace {
@@ -70,46 +70,6 @@ const FieldTable<AnalyzeFlags>& analyze_table() {
   return table;
 }
 
-// Layers whose files do not tell their width are left out.
-void print_rotation(const PreparedRun& prepared) {
-  if (!prepared.rotation) {
-    print("# rotation: not known\n");
-    return;
-  }
-  std::map<int, std::size_t> width_of_layer;
-  for (const HeadTask& task : prepared.tasks) {
-    if (task.width > 0) width_of_layer[task.head.layer] = task.width;
-  }
-  const auto groups = layers_by_rotation(*prepared.rotation, width_of_layer);
-  for (const LayersOfRotation& group : groups) {
-    print(fmt::format("# rotation: {}{}\n", group.rotation,
-                      groups.size() == 1 ? "" : fmt::format(" (layers {})", fmt::join(group.layers, ", "))));
-  }
-}
-
-void print_dry_run(const PreparedRun& prepared, const RunConfig& config, int workers, const std::string& to_fetch,
-                   const std::optional<Shard>& shard) {
-  print(config_text(config));
-  print("\n# Plan\n");
-  print(fmt::format("# model: {}, {} layers, {} query heads, {} key heads\n", shown_text(prepared.model_name),
-                    prepared.grid.num_layers, prepared.grid.num_q_heads, prepared.grid.num_k_heads));
-  print(fmt::format("# dump: {}\n", prepared.layout.folder.string()));
-  if (!to_fetch.empty()) print(fmt::format("# to fetch: {}\n", to_fetch));
-  print(
-      fmt::format("# heads to analyse: {}; selected but not captured: {}\n", prepared.tasks.size(), prepared.skipped));
-  if (shard) print(fmt::format("# heads of shard {}: {}\n", shard->text(), shard_tasks(prepared, *shard).size()));
-  if (config.analysis.num_triples > 0) print_rotation(prepared);
-  print(fmt::format("# workers: {}\n", workers));
-  std::uint64_t largest = 0;
-  for (const HeadTask& task : prepared.tasks) largest = std::max(largest, task.query_bytes + task.key_bytes);
-  print(fmt::format("# memory for the largest head: about {:.1f} MiB\n", static_cast<double>(largest) / (1 << 20)));
-  if (shard) {
-    print(fmt::format("# writes: {}\n", shard_json_path(config)));
-    return;
-  }
-  for (const std::string& path : result_paths(prepared, config)) print(fmt::format("# writes: {}\n", path));
-}
-
 std::string head_line(const HeadEvent& event) {
   const std::string head = fmt::format("[{}/{}] layer {} q_head {} k_head {}", event.ended, event.total,
                                        event.head.layer, event.head.q_head, event.head.k_head);
@@ -132,25 +92,6 @@ constexpr std::string_view how_to_begin =
     "try.\n"
     "attention-plasticity analyze --help lists every option.\n";
 
-// A word as it is typed in a shell.
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,@%+-";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char letter : word) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return quoted + "'";
-}
-
-// The command that goes on where this one was interrupted.
-std::string resume_command(const Arguments& arguments) {
-  std::string command = "attention-plasticity analyze";
-  for (const Setting& flag : arguments.flags) {
-    if (flag.field == "resume") continue;
-    command += fmt::format(" --{} {}", flag.field, shell_word(without_credentials(flag.value.value_or("null"))));
-  }
-  return command + " --resume";
-}
-
 // What only a run on this machine can do.
 void check_engine(const AnalyzeFlags& flags, const EngineFlags& engine) {
   if (engine.engine == 0 || !(flags.shard || flags.plan || flags.plan_only)) return;
@@ -169,6 +110,12 @@ RunPart part_of(const AnalyzeFlags& flags) {
   }
   if (flags.plan) part.plan = RunPlan::read(*flags.plan);
   return part;
+}
+
+// What decides whether earlier results are replaced, or complete.
+std::vector<std::string> files_to_bring(const AnalyzeFlags& flags) {
+  if (!flags.shard) return {"run.json"};
+  return flags.resume ? std::vector<std::string>{"shard.json", "shard.heads"} : std::vector<std::string>{"shard.json"};
 }
 
 // One run, from its configuration to its tables, or a part of it.
@@ -201,10 +148,10 @@ class Analysis {
   KeepOptions keep() const { return {kept_heads_folder(config()), flags_.resume}; }
 
   int dry_run() const {
-    check_earlier_results(prepared(), config());
+    check_earlier_output(prepared(), config(), output_);
     for (const std::string& note : run_.notes()) tell_line(note);
     for (const std::string& warning : prepared().warnings) tell_line("warning: " + warning);
-    print_dry_run(prepared(), config(), workers_, run_.missing_files(), part_.shard);
+    print_dry_run(prepared(), config(), {workers_, run_.missing_files(), part_.shard, output_});
     return 0;
   }
 
@@ -214,7 +161,10 @@ class Analysis {
     DownloadDisplay downloads(progress);
     const RunPlan plan = run_.make_plan(observer(progress, downloads), interruption_.token());
     write_file_atomically(file, plan.text());
-    const std::string place = put({file}).front();
+    put({file});
+    // With the options of the store, without which the plan is not found again.
+    const std::string place =
+        output_ == nullptr ? file : output_->store().recorded(std::filesystem::path(file).filename().string());
     forget_output();
     if (verbosity_ != Verbosity::quiet) {
       print(fmt::format("{}: {}, {}; give each shard --plan {}\n", place, counted_text(prepared().tasks.size(), "head"),
@@ -229,7 +179,6 @@ class Analysis {
     check_earlier_shard(prepared(), config(), shard);
     check_writable(targets);
     if (flags_.resume && is_shard_complete(prepared(), config(), shard)) {
-      remove_kept_heads(keep().folder);
       return say_complete(shard_json_path(config()));
     }
     Progress progress(verbosity_, terminal_, "heads");
@@ -262,8 +211,7 @@ class Analysis {
   int whole() {
     const std::vector<FolderLock> locks = locked_outputs(result_paths(prepared(), config()));
     check_outputs(prepared(), config());
-    if (flags_.resume && are_results_complete(prepared(), config())) {
-      remove_kept_heads(keep().folder);
+    if (flags_.resume && are_results_complete(prepared(), config(), tables_in_store())) {
       return say_complete(run_json_path(config()));
     }
     std::vector<std::string> label_notes;
@@ -309,8 +257,18 @@ class Analysis {
     if (output_ != nullptr) output_->forget();
   }
 
+  // Not set: they are on disk.
+  std::function<bool(const std::string&, const std::string&)> tables_in_store() const {
+    if (output_ == nullptr) return {};
+    return [this](const std::string& table, const std::string& sha256) { return output_->holds(table, sha256); };
+  }
+
   int say_complete(const std::string& file) const {
-    if (verbosity_ != Verbosity::quiet) tell(fmt::format("{}: this run is complete; nothing is left to do\n", file));
+    remove_kept_heads(keep().folder);
+    forget_output();
+    if (verbosity_ == Verbosity::quiet) return 0;
+    const std::string place = output_ == nullptr ? file : output_->shown(file);
+    tell(fmt::format("{}: this run is complete; nothing is left to do\n", place));
     return 0;
   }
 
@@ -404,6 +362,7 @@ int run_analyze(const Arguments& arguments) {
   std::vector<Setting> settings = configured_settings(arguments, config_fields());
   const std::unique_ptr<StoredOutput> output = stored_output(settings);
   const RunConfig config = resolve_config(settings);
+  if (output && !flags.dry_run) output->make_folder(files_to_bring(flags));
   const Terminal terminal = Terminal::of_standard_error();
   const Verbosity verbosity = verbosity_of(flags.quiet, flags.progress, terminal);
   StopOnSignal interruption([&] {

@@ -9,7 +9,8 @@
 namespace attention_plasticity {
 
 /// Where `output_dir` is an address of a store, results go there, and the setting becomes a folder on disk: below
-/// XDG_CACHE_HOME or ~/.cache, the same for the same address. Null: results stay on disk. Throws Error as StoredOutput.
+/// XDG_CACHE_HOME or ~/.cache, the same for the same address. It is not made yet. Null: results stay on disk. Throws
+/// Error as StoredOutput.
 std::unique_ptr<StoredOutput> stored_output(std::vector<Setting>& settings);
 
 }  // namespace attention_plasticity

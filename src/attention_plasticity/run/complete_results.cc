@@ -63,15 +63,18 @@ bool is_same_run(const json& earlier, const PreparedRun& prepared, const RunConf
 
 }  // namespace
 
-bool are_results_complete(const PreparedRun& prepared, const RunConfig& config) {
+bool are_results_complete(const PreparedRun& prepared, const RunConfig& config,
+                          const std::function<bool(const std::string&, const std::string&)>& is_there) {
   const std::string file = run_json_path(config);
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(file, unknown)) return false;
   try {
     const json earlier = parse_json_object(read_text_file(file, most_record_bytes), {.file = file});
     if (!is_same_run(earlier, prepared, config)) return false;
-    return std::ranges::all_of(earlier.at("tables"), [](const json& table) {
-      return file_sha256(table.at("file").get<std::string>()) == table.at("sha256").get<std::string>();
+    return std::ranges::all_of(earlier.at("tables"), [&](const json& table) {
+      const auto name = table.at("file").get<std::string>();
+      const auto digest = table.at("sha256").get<std::string>();
+      return is_there ? is_there(name, digest) : file_sha256(name) == digest;
     });
   } catch (const Error&) {
     return false;

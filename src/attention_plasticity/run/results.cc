@@ -63,6 +63,13 @@ std::optional<RunRecord> earlier_run(const RunConfig& config) {
   return parse_run_record(read_text_file(file, most_record_bytes), file);
 }
 
+constexpr std::string_view how_to_replace = "pass `overwrite` to replace them, or another `output_dir`";
+
+[[noreturn]] void refuse_unknown_results(const Error& error, const std::string& file) {
+  throw Error(ErrorKind::usage,
+              fmt::format("it is not known whose results these are: {}; {}", error.what(), how_to_replace), file);
+}
+
 bool is_usual_name(const std::string& file) {
   return std::ranges::any_of(result_tables(), [&](const ResultTable& table) { return table.file == file; });
 }
@@ -104,23 +111,33 @@ std::vector<std::string> result_paths(const PreparedRun& prepared, const RunConf
 }
 
 void check_earlier_results(const PreparedRun& prepared, const RunConfig& config) {
-  if (config.overwrite) return;
   const std::string file = run_json_path(config);
-  constexpr std::string_view advice = "pass `overwrite` to replace them, or another `output_dir`";
-  std::optional<RunRecord> earlier;
+  std::error_code unknown;
+  if (config.overwrite || !fs::is_regular_file(file, unknown)) return;
+  std::string text;
   try {
-    earlier = earlier_run(config);
+    text = read_text_file(file, most_record_bytes);
   } catch (const Error& error) {
-    throw Error(ErrorKind::usage, fmt::format("it is not known whose results these are: {}; {}", error.what(), advice),
-                file);
+    refuse_unknown_results(error, file);
   }
-  if (!earlier) return;
+  check_earlier_results(prepared, config, text, file);
+}
+
+void check_earlier_results(const PreparedRun& prepared, const RunConfig& config, const std::string& run_json,
+                           const std::string& file) {
+  if (config.overwrite) return;
+  RunRecord earlier;
+  try {
+    earlier = parse_run_record(run_json, file);
+  } catch (const Error& error) {
+    refuse_unknown_results(error, file);
+  }
   const RunInput input = input_of(prepared, config);
-  const std::string model = earlier->model.value_or("an unknown model");
-  if (is_same_input(earlier->input, input) && model == prepared.model_name) return;
+  const std::string model = earlier.model.value_or("an unknown model");
+  if (is_same_input(earlier.input, input) && model == prepared.model_name) return;
   throw Error(ErrorKind::usage,
-              fmt::format("these are the results of {}, and this run is of {}; {}", described(earlier->input, model),
-                          described(input, prepared.model_name), advice),
+              fmt::format("these are the results of {}, and this run is of {}; {}", described(earlier.input, model),
+                          described(input, prepared.model_name), how_to_replace),
               file);
 }
 

@@ -20,6 +20,9 @@ std::vector<FolderLock> lock_outputs(const PreparedRun& prepared, const RunConfi
 /// Throws Error(usage) when run.json stands where this run would write its own and names another input (root, or repo
 /// and revision) or another model, unless `overwrite` is true.
 void check_earlier_results(const PreparedRun& prepared, const RunConfig& config);
+/// The same for a run.json that stands elsewhere. `run_json`: its text; `file`: where it stands.
+void check_earlier_results(const PreparedRun& prepared, const RunConfig& config, const std::string& run_json,
+                           const std::string& file);
 
 /// The same, and throws Error(output) when one of a run's files could not be written where the configuration puts it.
 void check_outputs(const PreparedRun& prepared, const RunConfig& config);

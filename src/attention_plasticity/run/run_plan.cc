@@ -12,6 +12,7 @@
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/run/read_ahead.h"
 #include "attention_plasticity/run/run_manifest.h"
+#include "attention_plasticity/store/store.h"
 
 namespace attention_plasticity {
 namespace {
@@ -50,17 +51,21 @@ RunPlan RunPlan::of(const PreparedRun& prepared, const RunConfig& config) {
   return plan;
 }
 
-RunPlan RunPlan::read(const fs::path& file) {
-  const auto record = parse_json_object<Json>(read_text_file(file, most_record_bytes), {.file = file.string()});
+RunPlan RunPlan::read(const std::string& path_or_address) {
+  const bool is_stored = is_store_address(path_or_address);
+  const std::string file = is_stored ? StoreAddress(path_or_address).shown() : path_or_address;
+  const std::string text = is_stored ? read_stored_file(path_or_address, most_record_bytes)
+                                     : read_text_file(path_or_address, most_record_bytes);
+  const auto record = parse_json_object<Json>(text, {.file = file});
   try {
     if (record.at("schema") != plan_schema)
-      throw Error(ErrorKind::input, "is a plan of another version of the program", file.string());
+      throw Error(ErrorKind::input, "is a plan of another version of the program", file);
     RunPlan plan{json_text(record.at("manifest")), recorded_list<std::vector<std::uint64_t>>(record.at("examples")),
-                 file.string()};
+                 file};
     plan.run();
     return plan;
   } catch (const nlohmann::json::exception&) {
-    throw Error(ErrorKind::input, "is not the plan of a run; `plan_only` writes one", file.string());
+    throw Error(ErrorKind::input, "is not the plan of a run; `plan_only` writes one", file);
   }
 }
 

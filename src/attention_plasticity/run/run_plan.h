@@ -20,8 +20,9 @@ struct RunPlan {
 
   /// Reads the example ids of all files of the run.
   static RunPlan of(const PreparedRun& prepared, const RunConfig& config);
-  /// Throws Error(input) for a file that is not a plan.
-  static RunPlan read(const std::filesystem::path& file);
+  /// Of a path, or of an address in a store. Throws Error(input) for a file that is not a plan, and Error as Store
+  /// does.
+  static RunPlan read(const std::string& path_or_address);
 
   /// plan.json (docs/formats.md).
   std::string text() const;

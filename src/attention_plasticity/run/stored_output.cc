@@ -20,11 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* record_name = "run.json";
+constexpr std::size_t digest_letters = 12;  // of its SHA-256, in the name of a table
 
 // None when there is no such file.
 std::optional<std::string> text_in(const Store& store, const std::string& name) {
   try {
-    return store.read_all(name);
+    return store.read_all(name, name.ends_with(".json") ? most_record_bytes : most_table_bytes);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::input) return std::nullopt;
     throw;
@@ -43,22 +44,50 @@ void rename_all(Json& json, const std::map<std::string, std::string>& names) {
 
 }  // namespace
 
-StoredOutput::StoredOutput(const StoreAddress& address, fs::path folder) : store_(address), folder_(std::move(folder)) {
-  const std::optional<std::string> earlier = text_in(store_, record_name);
+StoredOutput::StoredOutput(const StoreAddress& address, fs::path folder)
+    : store_(address), folder_(std::move(folder)) {}
+
+void StoredOutput::make_folder(const std::vector<std::string>& files) const {
+  std::vector<std::optional<std::string>> earlier;
+  for (const std::string& file : files) earlier.push_back(text_in(store_, file));
   std::error_code failed;
   fs::create_directories(folder_, failed);
   if (failed) throw Error(ErrorKind::output, fmt::format("cannot be made: {}", failed.message()), folder_.string());
-  if (earlier) {
-    write_file_atomically(folder_ / record_name, *earlier);
-  } else {
-    fs::remove(folder_ / record_name, failed);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (earlier[i]) {
+      write_file_atomically(folder_ / files[i], *earlier[i]);
+    } else {
+      fs::remove(folder_ / files[i], failed);
+    }
+  }
+}
+
+std::optional<std::string> StoredOutput::run_json() const { return text_in(store_, record_name); }
+
+std::string StoredOutput::shown(const fs::path& file) const {
+  fs::path name = file.lexically_relative(folder_);
+  if (name.empty() || *name.begin() == "..") return file.string();
+  if (file.extension() == ".csv") name.replace_extension(".*.csv");
+  return store_.shown(name.generic_string());
+}
+
+bool StoredOutput::holds(const std::string& table, const std::string& sha256) const {
+  const std::string below = store_.shown("");
+  if (!table.starts_with(below) || table.find(sha256.substr(0, digest_letters)) == std::string::npos) return false;
+  try {
+    store_.state(table.substr(below.size()));
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    return false;
   }
 }
 
 std::string StoredOutput::name_in_store(const fs::path& file) const {
   const fs::path name = file.lexically_relative(folder_);
   if (file.extension() != ".csv") return name.string();
-  return (name.parent_path() / fmt::format("{}.{}.csv", name.stem().string(), file_sha256(file).substr(0, 12)))
+  return (name.parent_path() /
+          fmt::format("{}.{}.csv", name.stem().string(), file_sha256(file).substr(0, digest_letters)))
       .string();
 }
 
@@ -99,7 +128,8 @@ void StoredOutput::remove_tables_of(const std::string& earlier, const std::vecto
   try {
     for (const RecordedTable& table : parse_run_record(earlier, record_name).tables) {
       // A name without the digest may be a file of somebody else.
-      const bool is_ours = table.sha256 && table.name.find(table.sha256->substr(0, 12)) != std::string::npos;
+      const bool is_ours =
+          table.sha256 && table.name.find(table.sha256->substr(0, digest_letters)) != std::string::npos;
       if (is_ours && std::ranges::find(kept, table.name) == kept.end()) store_.remove(table.name);
     }
   } catch (const Error&) {

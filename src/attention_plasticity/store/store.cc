@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/store/store_refusal.h"
 
@@ -83,8 +84,9 @@ auto guarded(const StoreAddress& address, const std::string& file, const Action&
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& failure) {
-    const std::string words = address.without_secrets(refusal_text(failure.what()));
-    const ErrorKind kind = refusal_kind(words);
+    // A cut would leave the beginning of a secret, and a secret may be a part of words that tell the kind.
+    const std::string words = refusal_text(address.without_secrets(failure.what()));
+    const ErrorKind kind = refusal_kind(failure.what());
     throw Error(kind, words + std::string(advice(kind)), file);
   }
 }
@@ -132,6 +134,18 @@ struct Store::Impl {
   }
 
   std::string at(const std::string& path) const { return base + "/" + path; }
+
+  // Clients say in different words, and some only by a number, that there is no such file: they are asked again.
+  std::shared_ptr<arrow::io::RandomAccessFile> opened(const std::string& path) const {
+    auto file = files->OpenInputFile(at(path));
+    if (!file.ok()) {
+      const auto info = files->GetFileInfo(at(path));
+      if (info.ok() && info->type() == afs::FileType::NotFound) {
+        throw std::runtime_error("there is no such file");
+      }
+    }
+    return value_of(std::move(file));
+  }
 };
 
 Store::Store(StoreAddress address) : address_(std::move(address)) {
@@ -188,7 +202,7 @@ void Store::read(const std::string& path, std::uint64_t size, std::uint64_t offs
 
 ObjectState Store::state(const std::string& path) const {
   return guarded(address_, shown(path), [&] {
-    const auto file = value_of(impl_->files->OpenInputFile(impl_->at(path)));
+    const auto file = impl_->opened(path);
     ObjectState state;
     state.bytes = static_cast<std::uint64_t>(value_of(file->GetSize()));
     const auto metadata = value_of(file->ReadMetadata());
@@ -202,10 +216,12 @@ ObjectState Store::state(const std::string& path) const {
   });
 }
 
-std::string Store::read_all(const std::string& path) const {
+std::string Store::read_all(const std::string& path, std::uint64_t most_bytes) const {
   return guarded(address_, shown(path), [&] {
-    const auto file = value_of(impl_->files->OpenInputFile(impl_->at(path)));
-    std::string text(static_cast<std::size_t>(value_of(file->GetSize())), '\0');
+    const auto file = impl_->opened(path);
+    const auto size = static_cast<std::uint64_t>(value_of(file->GetSize()));
+    if (size > most_bytes) throw Error(ErrorKind::input, too_large_text(most_bytes), shown(path));
+    std::string text(static_cast<std::size_t>(size), '\0');
     const std::int64_t got = value_of(file->ReadAt(0, static_cast<std::int64_t>(text.size()), text.data()));
     if (static_cast<std::size_t>(got) != text.size()) throw std::runtime_error("the answer ends too early");
     return text;
@@ -230,10 +246,21 @@ void Store::remove(const std::string& path) const {
   });
 }
 
-StoreSession::~StoreSession() {
+std::string read_stored_file(const std::string& address, std::uint64_t most_bytes) {
+  const std::size_t end = std::min(address.find('?'), address.size());
+  const std::size_t slash = address.substr(0, end).rfind('/');
+  if (slash == std::string::npos || slash + 1 == end) {
+    throw Error(ErrorKind::usage, "names no file of a store", StoreAddress(address).shown());
+  }
+  const Store store(StoreAddress(address.substr(0, slash) + address.substr(end)));
+  return store.read_all(address.substr(slash + 1, end - slash - 1), most_bytes);
+}
+
+void end_stores() noexcept {
   // Arrow's own answer takes memory, of which there may be none left.
-  if (!s3_was_started) return;
+  if (!s3_was_started.exchange(false)) return;
   try {
+    if (afs::IsS3Finalized()) return;
     static_cast<void>(afs::FinalizeS3());
   } catch (const std::exception&) {  // there is nobody left to tell; NOLINT(bugprone-empty-catch)
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
@@ -42,6 +43,10 @@ class Store {
   const StoreAddress& address() const { return address_; }
   /// The path of a file for people.
   std::string shown(const std::string& path) const { return address_.shown() + "/" + path; }
+  /// The address of a file with those options that hold no credentials, so that it can be used again.
+  std::string recorded(const std::string& path) const {
+    return shown(path) + address_.recorded().substr(address_.shown().size());
+  }
 
   /// All files below the address, by path; empty where there are none.
   std::vector<ListedObject> list() const;
@@ -49,9 +54,11 @@ class Store {
   void read(const std::string& path, std::uint64_t size, std::uint64_t offset, std::span<std::uint8_t> out) const;
   /// One request.
   ObjectState state(const std::string& path) const;
-  /// The whole of a small file.
-  std::string read_all(const std::string& path) const;
-  /// Writes a whole file, in place of the one that may be there: a reader sees the old one or the new one.
+  /// The whole of a small file. Throws Error(input) when it is larger than `most_bytes`, in the words of
+  /// read_file_bytes.
+  std::string read_all(const std::string& path, std::uint64_t most_bytes = most_side_file_bytes) const;
+  /// Writes a whole file, in place of the one that may be there. On s3:// and gs:// a reader sees the old one or the
+  /// new one; on abfs://, hdfs:// and file:// one who comes meanwhile may see a part of the new one.
   void put(const std::string& path, std::string_view bytes) const;
   /// Nothing happens when there is no such file.
   void remove(const std::string& path) const;
@@ -64,12 +71,19 @@ class Store {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Ends what the clients of stores started in this process, when it is destroyed. A program that uses stores has one,
-/// in `main`, which outlives every Store. Not for processes in which somebody else does so, as pyarrow does.
+/// The whole of the file that an address names, as Store::read_all.
+std::string read_stored_file(const std::string& address, std::uint64_t most_bytes = most_side_file_bytes);
+
+/// Ends what the clients of stores started in this process; a process that leaves without it may crash. Stores that are
+/// still there can be destroyed afterwards, but not used. Nothing happens when no store was used, and when somebody
+/// else has done it before, as pyarrow does.
+void end_stores() noexcept;
+
+/// Calls `end_stores` when it is destroyed. A program that uses stores has one, in `main`, which outlives every Store.
 class StoreSession {
  public:
   StoreSession() = default;
-  ~StoreSession();
+  ~StoreSession() { end_stores(); }
   StoreSession(const StoreSession&) = delete;
   StoreSession& operator=(const StoreSession&) = delete;
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/error.h"
@@ -59,6 +60,43 @@ TEST_F(StoreOnDisk, PutsReadsAndRemovesAWholeFile) {
   store.remove("new/table.csv");
   store.remove("new/table.csv");
   EXPECT_THROW(store.read_all("new/table.csv"), Error);
+}
+
+TEST_F(StoreOnDisk, ReadsAFileByItsAddress) {
+  EXPECT_EQ(read_stored_file(address() + "/below/file"), "0123456789");
+  EXPECT_THROW(read_stored_file(address() + "/below/"), Error);
+}
+
+TEST(Store, NamesAFileSoThatItCanBeFoundAgain) {
+  const StoreSession session;  // the client of S3 must end before the process does
+  const Store store(StoreAddress("s3://KEY:SECRET@b/d?region=eu-west-1&endpoint_override=127.0.0.1:9&scheme=http"));
+  EXPECT_EQ(store.recorded("plan.json"),
+            "s3://b/d/plan.json?region=eu-west-1&endpoint_override=127.0.0.1:9&scheme=http");
+}
+
+TEST_F(StoreOnDisk, DoesNotReadAFileThatIsTooLargeForItsKind) {
+  try {
+    Store(StoreAddress(address())).read_all("below/file", 9);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    EXPECT_STREQ(error.what(), "is larger than 0.0 KiB, too large for a file of this kind");
+  }
+}
+
+TEST_F(StoreOnDisk, TellsAMissingFileFromANetworkThatFails) {
+  const Store store((StoreAddress(address() + "/nowhere")));
+  for (const auto& ask :
+       std::vector<std::function<void()>>{[&] { store.read_all("run.json"); }, [&] { store.state("run.json"); }}) {
+    try {
+      ask();
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::input);
+      EXPECT_STREQ(error.what(), "there is no such file");
+      EXPECT_EQ(error.file(), address() + "/nowhere/run.json");
+    }
+  }
 }
 
 TEST(Store, OfABadAddressIsAnErrorWithoutItsSecret) {

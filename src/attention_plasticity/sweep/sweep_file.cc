@@ -12,6 +12,7 @@
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/settings/yaml_settings.h"
+#include "attention_plasticity/store/store.h"
 #include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
@@ -90,6 +91,19 @@ std::vector<fs::path> matching_folders(const fs::path& pattern) {
   return found;
 }
 
+// The folder that matches a pattern, if a file of a store is one of a head below it.
+std::optional<fs::path> folder_of_heads(const fs::path& file, const fs::path& pattern) {
+  if (file.filename() != "data.parquet") return std::nullopt;
+  fs::path folder;
+  const fs::path above = file.parent_path().parent_path();  // of the folder of the head
+  auto part = above.begin();
+  for (const fs::path& wanted : pattern) {
+    if (part == above.end() || !matches_pattern(part->string(), wanted.string())) return std::nullopt;
+    folder /= *part++;
+  }
+  return folder;
+}
+
 std::string last_folder(const std::string& path) {
   const fs::path folder = fs::path(path).lexically_normal();
   return (folder.has_filename() ? folder : folder.parent_path()).filename().string();
@@ -165,6 +179,9 @@ class Reading {
     const std::optional<Given> root = find_last(settings, "dataset_local_root");
     // In an address of a store, ? begins its options.
     const bool is_stored = root && is_store_address(root->text);
+    if (is_stored && root->text.substr(0, root->text.find('?')).find('*') != std::string::npos) {
+      return of_stored_folders(name, *root);
+    }
     if (root && !is_stored && is_pattern(root->text)) return of_folders(name, *root);
     const std::optional<Given> revision = find_last(settings, "dataset_revision");
     const std::optional<Given> repo = find_last(settings, "dataset_name");
@@ -196,6 +213,29 @@ class Reading {
     for (const fs::path& folder : folders) {
       found.push_back(variant(name, std::next(folder.begin(), static_cast<std::ptrdiff_t>(parts))->string(), root,
                               folder.string()));
+    }
+    return found;
+  }
+
+  // The store is listed once, below the part of the address that comes before the pattern.
+  static std::vector<Variant> of_stored_folders(const std::optional<std::string>& name, const Given& root) {
+    const std::string& text = root.text;
+    const std::size_t begin = text.find("://") + 3;
+    const std::size_t end = std::min(text.find('?'), text.size());
+    const std::size_t slash = text.rfind('/', text.find('*'));
+    if (slash <= begin) root.refuse("a pattern may stand for folders below a bucket or a folder only");
+    const std::string above = text.substr(0, slash);
+    const std::string options = text.substr(end);
+    const fs::path pattern = text.substr(slash + 1, text.find_last_not_of('/', end - 1) - slash);
+    std::set<std::string, decltype(&comes_before)> folders(comes_before);
+    for (const ListedObject& object : Store(StoreAddress(above + options)).list()) {
+      if (auto folder = folder_of_heads(object.path, pattern)) folders.insert(folder->string());
+    }
+    if (folders.empty()) root.refuse("no folder of the store matches this pattern and holds heads");
+    std::vector<Variant> found;
+    found.reserve(folders.size());
+    for (const std::string& folder : folders) {
+      found.push_back(variant(name, fs::path(folder).begin()->string(), root, above + "/" + folder + options));
     }
     return found;
   }

@@ -53,6 +53,24 @@ TEST_F(SweepFile, RunsHaveTheSharedFieldsAndTheirOwn) {
   EXPECT_TRUE(sweep.runs[1].where.ends_with("sweep.yaml:6"));
 }
 
+TEST_F(SweepFile, APatternStandsForFoldersOfAStoreThatHoldHeads) {
+  for (const char* file : {"step-10/l00h00q/data.parquet", "step-9/l00h00q/data.parquet", "step-9/l00h00k/data.parquet",
+                           "step-7/notes.txt", "other/l00h00q/data.parquet"}) {
+    fs::create_directories((folder_ / "dumps" / file).parent_path());
+    write_file_atomically(folder_ / "dumps" / file, "");
+  }
+  const std::string address = "file://" + (folder_ / "dumps").string();
+  const Sweep sweep = read("output_dir: out\nruns: [{dataset_local_root: '" + address + "/step-*/'}]\n");
+  ASSERT_EQ(names(sweep), (Names{"step-9", "step-10"}));
+  EXPECT_EQ(sweep.runs[0].config.dataset_address, address + "/step-9");
+  const Sweep deep =
+      read("output_dir: out\nruns: [{dataset_local_root: 'file://" + folder_.path().string() + "/d*/step-1*'}]\n");
+  ASSERT_EQ(names(deep), Names{"dumps"});
+  EXPECT_EQ(deep.runs[0].config.dataset_address, address + "/step-10");
+  EXPECT_EQ(complaint("output_dir: out\nruns: [{dataset_local_root: '" + address + "/none-*'}]\n"),
+            ":2: dataset_local_root: no folder of the store matches this pattern and holds heads");
+}
+
 TEST_F(SweepFile, OptionsOfAnAddressAreNoPattern) {
   const Sweep sweep =
       read("output_dir: out\nruns: [{dataset_local_root: 's3://KEY:SECRET@bucket/dumps/x?region=eu-west-1'}]\n");

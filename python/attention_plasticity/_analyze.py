@@ -136,8 +136,6 @@ def _run_dump(
                 raise ConfigError(f"`{name}`: the dump is given already")
     elif not any(options.get(name) is not None for name in ("dataset_local_root", "dataset_name")):
         raise ConfigError("analyze() needs a dump: a folder, a dataset of the Hub, a configuration or arrays")
-    if str(named.get("dataset_local_root", options.get("dataset_local_root"))).startswith("s3:"):
-        import pyarrow.fs  # noqa: F401  ends the client of S3 at exit, which would crash otherwise
     try:
         texts = as_texts({**named, **options}, without=_NO_OUTPUTS)
         return _runs.run_dump(config_file, texts, ca_file(), kept_heads, engine, tell)

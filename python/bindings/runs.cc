@@ -24,6 +24,7 @@
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/settings/yaml_settings.h"
+#include "attention_plasticity/store/store.h"
 #include "comparisons.h"
 #include "cost.h"
 #include "figures.h"
@@ -256,6 +257,8 @@ NB_MODULE(_runs, module) {
   module.def("merge_shards", &merge_shards, "shards"_a, "output"_a, "overwrite"_a, "dataset_local_root"_a.none(),
              "max_workers"_a.none(), "tell"_a,
              "Writes the results of a run from its shards. Returns the exception that ended it early or None.");
+  module.def("end_stores", &end_stores, "Ends the clients of object stores, which may crash at the end of a process.");
+  nb::module_::import_("atexit").attr("register")(module.attr("end_stores"));
   bind_parts(module);
   bind_studies(module);
   bind_comparisons(module);

@@ -198,3 +198,21 @@ calls(80_000)
 print(first, rss())
 """)
     assert last - first < 1, (first, last)
+
+
+@pytest.mark.parametrize("given", ["address", "configuration"])
+def test_a_process_that_used_an_object_store_ends_as_it_should(tmp_path, given):
+    """The client of S3 must be ended before the process is, whoever named the store."""
+    address = "s3://KEY:SECRET@bucket/dump?endpoint_override=127.0.0.1:9&scheme=http&region=us-east-1"
+    source = address
+    if given == "configuration":
+        source = str(tmp_path / "run.yaml")
+        (tmp_path / "run.yaml").write_text(f"dataset_local_root: {address}\n")
+    program = (
+        "import sys, attention_plasticity as ap\n"
+        "try:\n    ap.analyze(sys.argv[1])\n"
+        "except ap.NetworkError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, source], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("s3://bucket/dump: ") and not done.stderr

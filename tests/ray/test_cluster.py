@@ -6,9 +6,12 @@ import json
 import os
 import re
 import signal
+import socketserver
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,19 +31,42 @@ def ended_heads(lines: str) -> list[str]:
     return re.findall(r"^\[\d+/\d+\] (layer \d+ q_head \d+)", lines, re.M)
 
 
-def test_a_node_dies_and_another_comes(cluster, dump, plain, tmp_path):
+class Watched:
+    """A receiver that does something when the fourth part arrives, before the run knows of it."""
+
+    def __init__(self, receiver: _runs.PartReceiver, act: Callable[[], None]) -> None:
+        self._receiver = receiver
+        self._act = act
+        self._parts = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._receiver, name)
+
+    def measured(self, part: int, data: bytes) -> None:
+        self._parts += 1
+        if self._parts == 4:
+            self._act()
+        self._receiver.measured(part, data)
+
+
+def test_a_node_dies_and_another_comes(cluster, dump, plain, tmp_path, monkeypatch):
     lost = cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
-    kept_heads = tmp_path / ".attention-plasticity-heads"
-    with ThreadPoolExecutor() as threads:
-        running = threads.submit(
-            ap.analyze, dump, engine="ray", address=cluster.address, kept_heads=kept_heads, progress=False
-        )
-        wait_until(lambda: len(kept(tmp_path)) >= 8, "some heads are kept")
+    there_were = []
+
+    def change_nodes() -> None:
+        there_were.append(len(kept(tmp_path)))
         cluster.remove_node(lost, allow_graceful=False)
-        assert len(kept(tmp_path)) < 48
         cluster.add_node(num_cpus=1)
-        result = running.result()
+
+    measure = RayEngine.__call__
+    monkeypatch.setattr(
+        RayEngine, "__call__", lambda self, work, receiver: measure(self, work, Watched(receiver, change_nodes))
+    )
+    result = ap.analyze(
+        dump, engine="ray", address=cluster.address, kept_heads=tmp_path / ".attention-plasticity-heads", progress=False
+    )
+    assert there_were == [6]
     assert result.failures.empty
     assert len(kept(tmp_path)) == 48
     result.save(tmp_path / "saved")
@@ -156,3 +182,40 @@ def test_a_task_that_no_node_has_the_memory_for(cluster, dump):
         engine(Work(), Receiver())
     assert told[1][0] == "warning"
     assert told[1][1].startswith("a task needs 1048576.2 GiB of memory, and the largest node offers ")
+
+
+class Counting(socketserver.ThreadingTCPServer):
+    """Closes every connection, and counts them."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), socketserver.BaseRequestHandler)
+        self.connections = 0
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def finish_request(self, request, client_address) -> None:
+        self.connections += 1
+
+
+class Elsewhere:
+    """The work of a run whose dump is in a store that workers do not reach."""
+
+    def __init__(self, work: _runs.PartWork, dump: str, address: str) -> None:
+        self.manifest = work.manifest.replace(dump, address)
+        self.parts = work.parts[:1]
+        self.most_at_a_time = 1
+
+
+def test_a_store_that_a_worker_does_not_reach_is_tried_again(cluster, dump, monkeypatch):
+    monkeypatch.setattr("attention_plasticity._ray.engine._RETRIES", 1)
+    options = [("dataset_local_root", f"file://{dump}"), ("layers", "0")]
+    with Counting() as store, RayEngine(cluster.address) as engine:
+        place = f"127.0.0.1:{store.server_address[1]}"
+        address = f"s3://KEY:SECRET@bucket/dump?endpoint_override={place}&scheme=http&region=us-east-1"
+
+        def by(work: _runs.PartWork, receiver: _runs.PartReceiver) -> None:
+            engine(Elsewhere(work, f"file://{dump}", address), receiver)
+
+        with pytest.raises(ap.NetworkError, match=r"node .*; check the address and the network, and try again"):
+            _runs.run_dump(None, options, None, None, by, lambda *_: None)
+        store.shutdown()
+        assert store.connections > 4  # the client itself tries four times

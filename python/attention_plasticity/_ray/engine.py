@@ -15,7 +15,8 @@ from .._errors import ConfigError, NetworkError, make_error
 if TYPE_CHECKING:
     from .. import _runs
 
-# How often a part is tried again when its process or its machine dies. Ray counts a machine that is taken away as well.
+# How often a part is tried again when its process or its machine dies, or its store does not answer. Ray counts a
+# machine that is taken away as well.
 _RETRIES = 10
 # What a worker's process needs beside the vectors: the interpreter, Ray and the libraries.
 _PROCESS_BYTES = 200 << 20
@@ -72,6 +73,10 @@ def _no_cluster(address: str | None, error: Exception) -> NetworkError:
     )
 
 
+class StoreAwayError(Exception):
+    """A worker's store does not answer: Ray tries again. Its arguments are those of `make_error`."""
+
+
 def _remote_function(ray: Any) -> Any:
     """What a worker calls. It is sent by value, so that a node without this package can say so."""
 
@@ -82,12 +87,15 @@ def _remote_function(ray: Any) -> Any:
 
         node = f"{socket.gethostname()} (node {ray.get_runtime_context().get_node_id()[:8]})"
         try:
-            from attention_plasticity import Error
+            from attention_plasticity import Error, NetworkError
+            from attention_plasticity._ray.engine import StoreAwayError
             from attention_plasticity._ray.worker import measure_part
         except ImportError as error:
             return ("error", 2, f"node {node}: attention_plasticity is not installed there, or an older version ({error})", "")
         try:
             return ("measured", measure_part(run, lambda: ray.get(manifest[0]), heads))
+        except NetworkError as error:
+            raise StoreAwayError(error.exit_code, f"node {node}: {error.message}", error.file) from None
         except Error as error:
             return ("error", error.exit_code, f"node {node}: {error.message}", error.file)
 
@@ -161,7 +169,11 @@ class _Measuring:
         shared = self._ray.put(manifest)
         for number, (heads, size) in enumerate(self._work.parts):
             task = self._function.options(
-                num_cpus=1, memory=size + _PROCESS_BYTES, max_retries=_RETRIES, name=f"layer {heads[0][0]} k_head {heads[0][2]}"
+                num_cpus=1,
+                memory=size + _PROCESS_BYTES,
+                max_retries=_RETRIES,
+                retry_exceptions=[StoreAwayError],
+                name=f"layer {heads[0][0]} k_head {heads[0][2]}",
             )
             # In a list the manifest is not fetched unless the worker asks for it.
             self._pending[task.remote(run, [shared], heads)] = number
@@ -174,6 +186,8 @@ class _Measuring:
             try:
                 answer = self._ray.get(ref)
             except self._ray.exceptions.RayTaskError as error:
+                if isinstance(error.cause, StoreAwayError):
+                    raise make_error(*error.cause.args) from None
                 self._receiver.failed(number, f"its worker raised {_lines(error)[-1]}")
                 continue
             except self._ray.exceptions.RayError as error:

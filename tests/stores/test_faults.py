@@ -45,11 +45,12 @@ def test_a_file_that_is_replaced_meanwhile_is_noticed(
     content = (root / "examples" / name).read_bytes()
     other = (root / "examples/minidoc-qwen3/l03h01q/data.parquet").read_bytes()
     other = (other + bytes(len(content)))[: len(content)]
-    store.client.put_object(Bucket="dumps", Key=name, Body=content)
-    # The file is fresh, so that its etag is asked for before the first byte, too.
+    # When the store is listed, the file is fresh, so that its etag is asked for before the first byte, too.
     when = {"the footer": ("GET", 0), "the columns": ("GET", 1), "the last look": ("HEAD", 1)}[during]
 
     def replace(request: Request) -> None:
+        if "list-type" in request.query:
+            store.client.put_object(Bucket="dumps", Key=name, Body=content)
         if request.path == f"/dumps/{name}" and (request.method, request.number) == when:
             store.client.put_object(Bucket="dumps", Key=name, Body=other)
 
@@ -142,3 +143,16 @@ def test_an_interrupt_ends_a_run_that_waits_for_the_store(store: LoopbackStore, 
         started.send_signal(signal.SIGINT)
         started.communicate(timeout=60)
         assert started.returncode == 130
+
+
+def test_names_of_files_in_a_store_are_printable(store: LoopbackStore, tmp_path: pathlib.Path) -> None:
+    """Whoever may write to a bucket chooses the names, which must not reach a terminal raw."""
+    name = "l00h00q \u202e"
+    store.client.put_object(Bucket="dumps", Key=f"hostile/{name}/data.parquet", Body=b"none")
+    (tmp_path / "dump" / f"l00h00q\x1b[31m{name}").mkdir(parents=True)
+    (tmp_path / "dump" / f"l00h00q\x1b[31m{name}" / "data.parquet").write_bytes(b"none")
+    for address in (store.address("dumps/hostile"), f"file://{tmp_path}/dump"):
+        for done in (analyze(address, tmp_path / "out", code=3), run("inspect", address)):
+            assert done.returncode == 3
+            assert "\\u202e" in done.stderr, done.stderr
+            assert "\u202e" not in done.stderr + done.stdout and "\x1b" not in done.stderr + done.stdout

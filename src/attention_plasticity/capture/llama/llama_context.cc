@@ -64,6 +64,10 @@ LlamaContext::LlamaContext(const LlamaModel& model, const ContextOptions& option
   params.type_k = params.type_v = options.exact ? GGML_TYPE_F32 : GGML_TYPE_F16;
   params.swa_full = true;  // a cell for every token, also where windows slide
   params.kv_unified = true;
+  // With some layers on a GPU, libllama would compute large batches of the others there too. The keys of their
+  // attention would be a copy and not the cache, and a graph that is ended early would choose experts by numbers that
+  // are not computed, which aborts.
+  params.op_offload = false;
   params.no_perf = true;
   params.cb_eval = State::see;
   params.cb_eval_user_data = state_.get();

@@ -120,8 +120,8 @@ void measure(const std::string& file, int tokens, const std::string& rows_file) 
   const ap::LlamaModel model(file, std::nullopt);
   const char* const given = std::getenv("THREADS");
   const int threads = given == nullptr ? 1 : std::atoi(given);
-  ap::LlamaContext context(model, {.tokens = tokens, .threads = threads});
-  const std::vector<ap::AttentionLayer> layers = ap::probed_layers(model, context);
+  ap::LlamaContext context(model, {.tokens = std::max(tokens, ap::tokens_to_probe(model, tokens)), .threads = threads});
+  const std::vector<ap::AttentionLayer> layers = ap::probed_layers(model, context, tokens);
   const std::map<int, ap::WantedRows> wanted = wanted_rows(layers, tokens);
   const std::vector<std::int64_t> ordinary = model.ordinary_ids();
   std::vector<std::int32_t> ids(static_cast<std::size_t>(tokens));
@@ -140,7 +140,8 @@ void measure(const std::string& file, int tokens, const std::string& rows_file) 
                      static_cast<std::streamsize>(vectors->size() * sizeof(float)));
     }
   };
-  ap::AttentionTap tap(layers, deliver);
+  ap::RowReader reader;
+  ap::AttentionTap tap(layers, reader, deliver);
   const ap::GraphWatcher capture{[&](int first, int count, bool is_last) { tap.batch(first, count, is_last); },
                                  [&](ggml_tensor* node, bool ask) { return tap.see(node, ask); }};
   const auto captured = [&] {
@@ -151,7 +152,7 @@ void measure(const std::string& file, int tokens, const std::string& rows_file) 
   };
   // Only the last attention is looked at, and nothing is taken.
   std::map<int, ap::WantedRows> last{{wanted.rbegin()->first, {{0}, {0}, {}, {}}}};
-  ap::AttentionTap ending(layers, [](int, const ap::TakenRows&) {});
+  ap::AttentionTap ending(layers, reader, [](int, const ap::TakenRows&) {});
   const ap::GraphWatcher end{[&](int first, int count, bool is_last) { ending.batch(first, count, is_last); },
                              [&](ggml_tensor* node, bool ask) { return ending.see(node, ask); }};
   const auto ended = [&] {

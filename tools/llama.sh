@@ -4,7 +4,8 @@
 #
 # The folder is build/llama-HASH unless one is named. HASH is that of requirements/llama.txt, which pins the sources, and of
 # this file, which has the flags: a folder that stands is the right one, and nothing is built again. LLAMA_OPTIONS adds
-# options of llama.cpp's own build, as in LLAMA_OPTIONS=-DGGML_CUDA=ON; they are part of the hash.
+# options of llama.cpp's own build, as in LLAMA_OPTIONS=-DGGML_CUDA=ON; they are part of the hash. The file `stamp` in a
+# folder says that this script has made it; a folder that holds something else is left alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # The one that tools/setup.sh has made, which has pip.
@@ -27,9 +28,15 @@ if [ "$(cat "$prefix/stamp" 2>/dev/null || true)" = "$hash" ]; then
   exit 0
 fi
 
+if [ -n "$(ls -A "$prefix" 2>/dev/null || true)" ] && ! grep -qxE '[0-9a-f]{16}|unfinished' "$prefix/stamp" 2>/dev/null; then
+  echo "llama: $prefix holds something else than libllama; name a new or an empty folder" >&2
+  exit 1
+fi
+
 echo "llama: building libllama into $prefix, once (some minutes; log: build/llama.log)" >&2
 rm -rf "$prefix"
 mkdir -p "$prefix" build
+printf 'unfinished\n' >"$prefix/stamp"
 prefix=$(cd "$prefix" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tiny_models as tiny
-from conftest import bytes_of, capture_words, captured, run, words_of_letters
+from conftest import bytes_of, capture_words, captured, config_of, run, words_of_letters
 from gguf_writing import token_ids
 from numpy_llama import queries_and_keys
 
@@ -62,6 +62,34 @@ def test_documents_read_together_are_those_read_alone(llama, texts, tmp_path):
         assert rows(columns) == rows(together[name])
         difference = np.abs(columns["vector"] - together[name]["vector"]).max()
         assert difference < 1e-5 * np.abs(columns["vector"]).max(), name
+
+
+def test_documents_read_together_are_rotated_as_those_read_alone(texts, tmp_path):
+    """libllama takes the long factors of LongRoPE for a context beyond the length that the rotation was made for."""
+    model = tiny.write_model(tmp_path / "model.gguf", "phi3 longrope")
+    alone = captured(model, texts, tmp_path / "alone", "--exact")
+    together = captured(model, texts, tmp_path / "together", "--exact", "--batch_size", 5)
+    assert bytes_of(tmp_path / "alone")["config.json"] == bytes_of(tmp_path / "together")["config.json"]
+    for name, columns in alone.items():
+        difference = np.abs(columns["vector"] - together[name]["vector"]).max()
+        assert difference < 1e-5 * np.abs(columns["vector"]).max(), name
+    (tmp_path / "long.txt").write_text(words_of_letters(tiny.UNSTRETCHED + 1, 7))
+    captured(model, tmp_path / "long.txt", tmp_path / "long")
+    slowest = [config_of(tmp_path / name)["rope_rotations"][0]["inv_freq"][-1] for name in ("alone", "long")]
+    assert slowest[0] == pytest.approx(8 * slowest[1])
+
+
+def test_a_long_window_is_measured_where_documents_are_longer(tmp_path):
+    window = 9000
+    values = {"attention.sliding_window": window, "context_length": 2 * window}
+    model = tiny.write_model(tmp_path / "model.gguf", "gemma3", values=values)
+    for length, expected in ((window - 1, None), (window + 1, window)):
+        (tmp_path / "a.txt").write_text(words_of_letters(length - 1, 3))
+        flags = ("--max_length", 2 * window, "--layers", 0)
+        columns = captured(model, tmp_path / "a.txt", tmp_path / f"{length}", *flags)[0, 0, "q"]
+        layers = config_of(tmp_path / f"{length}")["attention_layers"]
+        assert [layer["window"] for layer in layers] == [expected, None, expected, None]
+        assert columns["sliding_window"][0] == expected or expected is None
 
 
 @pytest.mark.parametrize("bos", [True, False])

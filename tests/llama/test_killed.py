@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
+import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -59,15 +62,47 @@ def test_killed_at_random_moments(llama, texts, tmp_path, whole, seed):
     assert bytes_of(tmp_path / "dump") == expected
 
 
+def started(words):
+    """A process that has begun to handle signals; before, they end it as they end any other."""
+    process = subprocess.Popen([PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    pattern = re.compile(r"^SigBlk:\s*(\w+)$", re.MULTILINE)
+    while process.poll() is None:
+        found = pattern.search(Path(f"/proc/{process.pid}/status").read_text())
+        mask = int(found[1], 16) if found else 0
+        blocked = [bool(mask & (1 << (number - 1))) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)]
+        if blocked == [True, True, False]:  # for moments, a process that is started has all of them blocked
+            break
+        time.sleep(0.001)
+    return process
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_it_and_the_next_one_goes_on(llama, texts, tmp_path, whole, sent):
+@pytest.mark.parametrize("share", [0, 0.2, 0.5, 0.8])
+def test_a_signal_stops_it_and_the_next_one_goes_on(llama, texts, tmp_path, whole, sent, share):
     expected, seconds = whole
-    words = capture_words(llama, texts, tmp_path / "dump", *FLAGS)
-    process = subprocess.Popen([PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(seconds / 3)
+    process = started(capture_words(llama, texts, tmp_path / "dump", *FLAGS))
+    time.sleep(share * seconds)
     process.send_signal(sent)
-    code = process.wait(60)
-    assert code in (0, 128 + sent)
+    _, told = process.communicate(timeout=60)
+    if process.returncode in (0, -sent):  # it had written its dump, and had ended or was about to
+        assert bytes_of(tmp_path / "dump") == expected
+    else:
+        assert process.returncode == 128 + sent, told
+        assert told.startswith("attention-plasticity: interrupted")
     assert_whole_or_none(tmp_path / "dump", expected)
     captured(llama, texts, tmp_path / "dump", *FLAGS)
     assert bytes_of(tmp_path / "dump") == expected
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", [("capture",), ("study",), ("study", "--no-dump")])
+def test_a_signal_before_the_texts_are_read_leaves_nothing(llama, tmp_path, sent, command):
+    """Millions of tokens, which take the tokenizer seconds."""
+    (tmp_path / "texts.txt").write_text("abcdefgh" * 2_000_000)
+    words = [*command, "--model", str(llama), "--texts", str(tmp_path / "texts.txt"), "--output", str(tmp_path / "out")]
+    process = started(words)
+    process.send_signal(sent)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 128 + sent
+    assert told == "attention-plasticity: interrupted before anything was written\n"
+    assert not (tmp_path / "out").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 
 import tiny_models as tiny
@@ -116,25 +117,61 @@ def test_texts_that_are_none(llama, tmp_path, name, content, message):
     assert refusal(llama, tmp_path / name, tmp_path).endswith(f": {message}")
 
 
-def test_a_context_beyond_memory(tmp_path):
-    """A megabyte of cache for each token, and 240,000 tokens at once."""
-    head = 32768
-    attention = {f"attn_{side}.weight": (head, tiny.WIDTH) for side in "qkv"} | {"attn_output.weight": (tiny.WIDTH, head)}
-    architecture = tiny.LLAMA._replace(layer=tiny.BOTH | attention | tiny.GATED)
-    values = tiny.values_of(architecture) | {
-        "context_length": 1_000_000,
-        "attention.head_count": 1,
+def free_memory():
+    """Bytes, at least those that the program may take."""
+    lines = (line.split() for line in open("/proc/meminfo", encoding="utf-8"))
+    return next(int(words[1]) * 1024 for words in lines if words[0] == "MemAvailable:")
+
+
+def model_of_wide_heads(path, heads, head):
+    """A model with one key head, whose attention adds nothing."""
+    rows = heads * head
+    attention = {"attn_q.weight": (rows, tiny.WIDTH), "attn_output.weight": (tiny.WIDTH, rows)}
+    attention |= {f"attn_{side}.weight": (head, tiny.WIDTH) for side in "kv"}
+    values = tiny.values_of(tiny.LLAMA) | {
+        "context_length": 2**31 - 1,
+        "attention.head_count": heads,
         "attention.head_count_kv": 1,
         "attention.key_length": head,
         "attention.value_length": head,
         "rope.dimension_count": head,
     }
-    model = write_gguf(tmp_path / "model.gguf", "llama", values, tiny.tensors_of(architecture))
-    long_texts = tmp_path / "long.jsonl"
-    long_texts.write_text((json.dumps({"text": "abcdefgh" * 5000}) + "\n") * 6)
-    message = refusal(model, long_texts, tmp_path, "--max_length", 1_000_000, "--batch_size", 6, "--exact")
-    assert re.match(r"the keys and values of 240006 tokens take about 234\.4 GiB of memory, and \S+ GiB are free;", message)
+    tensors = tiny.tensors_of(tiny.LLAMA._replace(layer=tiny.BOTH | tiny.GATED))
+    for layer in range(tiny.LAYERS):
+        tensors |= {f"blk.{layer}.{name}": np.zeros(shape, np.float32) for name, shape in attention.items()}
+    return write_gguf(path, "llama", values, tensors)
+
+
+def long_texts(path, tokens):
+    """Texts of 40,000 tokens each, at least `tokens` in all, and their number."""
+    count = tokens // 40_000 + 1
+    path.write_text((json.dumps({"text": "abcdefgh" * 5000}) + "\n") * count)
+    return count
+
+
+def test_a_context_beyond_memory(tmp_path):
+    """A megabyte of cache for each token."""
+    model = model_of_wide_heads(tmp_path / "model.gguf", 1, 32768)
+    texts = tmp_path / "long.jsonl"
+    count = long_texts(texts, free_memory() // 2**20 * 5 // 4)
+    message = refusal(model, texts, tmp_path, "--max_length", 1_000_000, "--batch_size", count, "--exact")
+    size = r"\d+\.\d [GT]iB"
+    start = f"the keys and values of {count * 40_001} tokens take about {size} of memory, and {size} are free;"
+    assert re.match(start, message), message
     assert message.endswith(" are free; pass a smaller --max_length or --batch_size")
+
+
+def test_rows_beyond_memory(tmp_path):
+    """A megabyte of rows for each token, and little cache."""
+    model = model_of_wide_heads(tmp_path / "model.gguf", 256, 256)
+    texts = tmp_path / "long.jsonl"
+    count = long_texts(texts, free_memory() // 2**20 * 5 // 4)
+    message = refusal(model, texts, tmp_path, "--max_length", 1_000_000, "--batch_size", count, "--sampling", "all")
+    size = r"\d+\.\d [GT]iB"
+    assert re.match(f"the rows of the texts that are read at once take {size} of memory, and {size} are free;", message)
+    assert message.endswith(
+        " are free; pass fewer --layers, another --sampling, or a smaller --rows_per_bucket, --max_length or --batch_size"
+    )
 
 
 def test_a_context_beyond_the_model(llama, texts, tmp_path):
@@ -173,3 +210,21 @@ def test_a_folder_with_another_capture(llama, texts, tmp_path):
     assert run(*capture_words(llama, texts, tmp_path / "dump", "--seed", 1, "--overwrite")).returncode == 0
     manifest = json.loads((tmp_path / "dump" / "capture.json").read_text())["manifest"]
     assert manifest["settings"]["seed"] == "1"
+
+
+@pytest.mark.parametrize("parts", [0, 10])
+def test_a_folder_with_other_weights_of_the_same_name(texts, tmp_path, parts):
+    def model(folder, seed):
+        (tmp_path / folder).mkdir()
+        tensors = tiny.tensors_of(tiny.LLAMA)
+        tensors["blk.3.ffn_down.weight"] = tiny.tensors_of(tiny.LLAMA, seed)["blk.3.ffn_down.weight"]
+        return write_gguf(
+            tmp_path / folder / "model.gguf", "llama", tiny.values_of(tiny.LLAMA), tensors, tensors_per_file=parts
+        )
+
+    first, copy, other = model("first", 0), model("copy", 0), model("other", 1)
+    assert run(*capture_words(first, texts, tmp_path / "dump")).returncode == 0
+    assert run(*capture_words(copy, texts, tmp_path / "dump")).returncode == 0
+    done = run(*capture_words(other, texts, tmp_path / "dump"))
+    assert done.returncode == 6
+    assert "the folder holds a dump already (other weights of the model); name a new folder" in done.stderr

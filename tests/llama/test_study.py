@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from conftest import run
+from conftest import bytes_of, run
+from tiny_models import write_model
 
 TABLES = ("head_metrics.csv", "head_groups.csv", "head_bucket_plasticity.csv", "head_time_plasticity.csv",
           "head_distance_plasticity.csv", "head_component_weights.csv", "head_labels.csv")
@@ -47,3 +48,14 @@ def test_flags_of_transformers_are_refused(llama, texts, tmp_path):
     assert done.stderr == (
         "attention-plasticity: --dtype is for models of transformers, not for a GGUF file that libllama runs\n"
     )
+
+
+def test_results_of_another_model_are_refused_before_the_texts_are_read(with_dump, texts, tmp_path):
+    before = bytes_of(with_dump)
+    model = write_model(tmp_path / "other.gguf", "qwen2")
+    words = ["study", "--model", model, "--texts", texts, "--output", with_dump, "--threads", 1, "--no-dump"]
+    done = run(*words)
+    assert done.returncode == 2
+    assert "and this run is of " in done.stderr and "other" in done.stderr
+    assert "tokens/s" not in done.stderr
+    assert bytes_of(with_dump) == before

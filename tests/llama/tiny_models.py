@@ -89,6 +89,9 @@ YARN = {
     "rope.scaling.factor": 4.0,
     "rope.scaling.original_context_length": 128,
 }
+UNSTRETCHED = 1024
+LONGROPE = {"context_length": 4 * UNSTRETCHED, "rope.scaling.original_context_length": UNSTRETCHED}
+LONG_AND_SHORT: Shapes = {f"rope_factors_{name}.weight": (HEAD // 2,) for name in ("long", "short")}
 
 MEASURED: dict[str, Architecture] = {
     "llama": LLAMA,
@@ -107,6 +110,7 @@ MEASURED: dict[str, Architecture] = {
         OUTPUT_NORM,
     ),
     "phi3": Architecture(BOTH | joint_attention() | DOUBLE, RMS, OUTPUT_NORM | OUTPUT),
+    "phi3 longrope": Architecture(BOTH | joint_attention() | DOUBLE, RMS | LONGROPE, OUTPUT_NORM | OUTPUT | LONG_AND_SHORT),
     "glm4": Architecture(BOTH | POST | attention() | DOUBLE, RMS | {"rope.dimension_count": 8}, OUTPUT_NORM),
     "gptneox": Architecture(
         biased(BOTH | joint_attention(HEADS) | PLAIN),
@@ -295,8 +299,9 @@ def tensors_of(architecture: Architecture, seed: int = 0) -> dict[str, np.ndarra
             block = f"{name[:4]}blk.{number}.{name[4:]}" if name[:4] in ("enc.", "dec.") else f"blk.{number}.{name}"
             shapes[block] = shape
     tensors = {name: random_tensor(rng, name, shape) for name, shape in shapes.items()}
-    if "rope_freqs.weight" in tensors:
-        tensors["rope_freqs.weight"] = np.linspace(1, 8, HEAD // 2, dtype=np.float32)
+    for name, largest in (("rope_freqs", 8), ("rope_factors_short", 2), ("rope_factors_long", 16)):
+        if f"{name}.weight" in tensors:
+            tensors[f"{name}.weight"] = np.linspace(1, largest, HEAD // 2, dtype=np.float32)
     return tensors
 
 

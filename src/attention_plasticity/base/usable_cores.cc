@@ -6,8 +6,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <string>
 #include <thread>
+
+#include "attention_plasticity/base/own_cgroups.h"
 
 namespace attention_plasticity {
 namespace {
@@ -21,15 +22,6 @@ int cores_by_affinity() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// The process's cgroup below the mount point: "/a/b" of the line "0::/a/b" in /proc/self/cgroup (cgroup v2).
-fs::path own_cgroup() {
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("0::/")) return line.substr(4);
-  }
-  return {};
-}
-
 // Cores that a cpu.max of "quota period" allows; a large number for "max" or no such file.
 double quota_of(const fs::path& cgroup) {
   std::ifstream file(cgroup / "cpu.max");
@@ -39,10 +31,8 @@ double quota_of(const fs::path& cgroup) {
 }
 
 double cores_by_quota() {
-  const fs::path mount = "/sys/fs/cgroup";
-  double least = quota_of(mount);
-  fs::path cgroup = mount;
-  for (const fs::path& part : own_cgroup()) least = std::min(least, quota_of(cgroup /= part));
+  double least = HUGE_VAL;
+  for (const fs::path& cgroup : own_cgroups()) least = std::min(least, quota_of(cgroup));
   return least;
 }
 

@@ -42,6 +42,7 @@ std::string capture_manifest(const CaptureSettings& settings, const CapturedMode
   }
   json["model"] = model.name;
   json["config_sha256"] = sha256(model.config);
+  if (!model.weights.empty()) json["weights"] = model.weights;
   json["layers"] = layers_json(model);
   json["source"] = model.source;
   json["texts"] = texts_digest;
@@ -79,7 +80,11 @@ std::string manifest_differences(const std::string& there, const std::string& he
     if (before != now) parts.push_back(fmt::format("`{}` {} there and {} here", field.name, before, now));
   }
   const auto differs = [&](const char* key) { return a.value(key, Json()) != b.value(key, Json()); };
-  if (differs("model") || differs("config_sha256") || differs("layers")) parts.emplace_back("another model");
+  if (differs("model") || differs("config_sha256") || differs("layers")) {
+    parts.emplace_back("another model");
+  } else if (differs("weights")) {
+    parts.emplace_back("other weights of the model");
+  }
   if (differs("texts") || differs("source")) parts.emplace_back("other texts");
   if (parts.empty()) parts.emplace_back("another version of the program");
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -89,17 +94,7 @@ std::string capture_saver_state(const CaptureSettings& settings, const CapturedM
                                 const CaptureCounts& counts) {
   Json metadata;
   metadata["attention_scope"] = "all_attention";
-  switch (settings.sampling) {
-    case Sampling::uniform:
-      metadata["sampling_strategy"] = "uniform";
-      break;
-    case Sampling::log_uniform:
-      metadata["sampling_strategy"] = "log";
-      break;
-    case Sampling::all:
-      metadata["sampling_strategy"] = "all";
-      break;
-  }
+  metadata["sampling_strategy"] = sampling_strategy(settings.sampling);
   const bool is_log = settings.sampling == Sampling::log_uniform;
   metadata[is_log ? "sampling_min_bucket_size" : "sampling_bucket_size"] = effective_bucket_size(settings);
   if (settings.sampling != Sampling::all) metadata["sampling_rows_per_bucket"] = settings.rows_per_bucket;

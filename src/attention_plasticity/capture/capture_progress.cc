@@ -31,7 +31,7 @@ void check_finite(const TensorView& tensor, int layer, std::string_view what) {
     throw Error(
         ErrorKind::input,
         fmt::format("layer {}: the {} hold a number that is not finite; float16 may be too narrow for the model: "
-                    "load it in bfloat16 or float32",
+                    "load it in bfloat16 or float32, or capture a GGUF file with `exact`",
                     layer, what));
   }
 }

@@ -2,6 +2,18 @@
 
 namespace attention_plasticity {
 
+std::string_view sampling_strategy(Sampling sampling) {
+  switch (sampling) {
+    case Sampling::uniform:
+      return "uniform";
+    case Sampling::log_uniform:
+      return "log";
+    case Sampling::all:
+      break;
+  }
+  return "all";
+}
+
 const FieldTable<CaptureSettings>& capture_table() {
   using Settings = CaptureSettings;
   static const FieldTable<Settings> table = [] {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "attention_plasticity/settings/field.h"
@@ -12,6 +13,9 @@ namespace attention_plasticity {
 
 /// Which positions of a document are captured, and where buckets begin (capture/position_sampler.h).
 enum class Sampling { uniform, log_uniform, all };
+
+/// As the public capture tool calls it, in _saver_state.json: uniform, log or all.
+std::string_view sampling_strategy(Sampling sampling);
 
 /// What is captured of a model, and how a dump is written.
 struct CaptureSettings {

@@ -24,6 +24,7 @@ struct CapturedModel {
   std::string config;                 ///< the text of its config.json, written into the dump as it is; empty: none
   std::string source;                 ///< what the texts are called; may be empty
   std::vector<CapturedLayer> layers;  ///< all layers of the model
+  std::string weights{};              ///< a digest that tells weights apart; empty: not known
 };
 
 /// The heads of a layer that are captured, ascending; none: the layer is not captured.

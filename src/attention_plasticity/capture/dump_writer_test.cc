@@ -174,6 +174,12 @@ TEST_F(DumpWriterTest, AnotherCaptureIsRefusedUnlessOverwritten) {
   EXPECT_EQ(open_failure(),
             "output: an unfinished capture of something else waits here (another model); repeat its command to go on, "
             "or pass `overwrite` to begin anew");
+  model_.config.pop_back();
+  model_.weights = "other";
+  EXPECT_EQ(
+      open_failure(),
+      "output: an unfinished capture of something else waits here (other weights of the model); repeat its command "
+      "to go on, or pass `overwrite` to begin anew");
   settings_.overwrite = true;
   {
     DumpWriter writer = open();
@@ -251,7 +257,7 @@ TEST_F(DumpWriterTest, RefusesWhatWasNotAskedFor) {
   keys.values()[3] = 0x7F80;
   EXPECT_EQ(failure([&] { writer.add(0, 0, queries.view(), keys.view()); }),
             "input: layer 0: the keys hold a number that is not finite; float16 may be too narrow for the model: load "
-            "it in bfloat16 or float32");
+            "it in bfloat16 or float32, or capture a GGUF file with `exact`");
   keys.values()[3] = 0;
   writer.add(0, 0, queries.view(), keys.view());
   EXPECT_EQ(failure([&] { writer.add(0, 0, queries.view(), keys.view()); }),

@@ -8,7 +8,6 @@
 #include "attention_plasticity/capture/capture_settings.h"
 #include "attention_plasticity/cli/model_flags.h"
 #include "attention_plasticity/cli/native_source.h"
-#include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
 
 namespace attention_plasticity {
@@ -45,13 +44,13 @@ bool has_native_capture() { return true; }
 
 NativeDump capture_natively(const Arguments& arguments, const fs::path& output, bool with_labels, bool quiet) {
   const Verbosity verbosity = verbosity_of(quiet, true, Terminal::of_standard_error());
+  NativeStop interruption;
   CaptureSettings settings = options_of(capture_table(), arguments);
   LlamaSource source = native_source(arguments, settings);
-  // Before, nothing is written, and a signal may end the program at once.
-  const StopOnSignal interruption([] {});
+  interruption.begin();
   NativeDump dump = captured(source, settings, output, with_labels, verbosity, interruption.token());
   dump.signal = interruption.signal();
-  if (!dump.is_whole) tell("attention-plasticity: interrupted; the same command goes on where it stopped\n");
+  if (!dump.is_whole) tell(dump_interrupted);
   return dump;
 }
 

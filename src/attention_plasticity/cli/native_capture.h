@@ -28,6 +28,9 @@ struct NativeDump {
   bool is_whole = false;  ///< false: a signal has come, which the user was told of
 };
 
+inline constexpr const char* dump_interrupted =
+    "attention-plasticity: interrupted; the same command goes on where it stopped\n";
+
 /// Captures into a folder, until a signal comes.
 NativeDump capture_natively(const Arguments& arguments, const std::filesystem::path& output, bool with_labels,
                             bool quiet);

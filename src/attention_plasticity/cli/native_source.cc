@@ -37,6 +37,20 @@ LlamaSourceOptions source_options(const Arguments& arguments) {
 
 }  // namespace
 
+NativeStop::NativeStop() : signals_([this] { on_signal(); }) {}
+
+void NativeStop::begin() {
+  const std::scoped_lock lock(mutex_);
+  has_begun_ = true;
+}
+
+void NativeStop::on_signal() {
+  const std::scoped_lock lock(mutex_);  // held to the end, so that nothing begins meanwhile
+  if (has_begun_) return;
+  tell("attention-plasticity: interrupted before anything was written\n");
+  std::_Exit(128 + signals_.signal());
+}
+
 LlamaSource native_source(const Arguments& arguments, CaptureSettings& settings) {
   set_llama_abort(tell_of_abort);
   return {source_options(arguments), settings};
@@ -45,6 +59,7 @@ LlamaSource native_source(const Arguments& arguments, CaptureSettings& settings)
 void ReadingDisplay::show(const CapturedSoFar& now) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   tokens_ = now.tokens;
+  last_shown_ = seconds;
   const double rate = seconds > 0 ? static_cast<double>(now.tokens) / seconds : 0;
   std::string figures = fmt::format("{}/{} documents, {:.0f} tokens/s", now.documents, now.all_documents, rate);
   if (now.tokens_left > 0 && rate > 0) {
@@ -58,9 +73,11 @@ void ReadingDisplay::show(const CapturedSoFar& now) {
   last_line_ = seconds;
   progress_.line(figures);
 }
+
 std::string ReadingDisplay::summary() const {
   if (tokens_ == 0) return "";
-  return fmt::format("{} tokens read, {:.0f} tokens/s", tokens_, static_cast<double>(tokens_) / last_line_);
+  const double rate = last_shown_ > 0 ? static_cast<double>(tokens_) / last_shown_ : 0;
+  return fmt::format("{} tokens read, {:.0f} tokens/s", tokens_, rate);
 }
 
 std::optional<AttentionLabels> native_labels(LlamaSource& source, Progress& progress, const std::stop_token& stop) {

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/free_memory.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/capture/capture_settings.h"
 #include "attention_plasticity/capture/captured_rows.h"
-#include "attention_plasticity/capture/llama/llama_context.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/machine.h"
@@ -21,7 +22,6 @@
 #include "attention_plasticity/cli/native_capture.h"
 #include "attention_plasticity/cli/native_source.h"
 #include "attention_plasticity/cli/run_summary.h"
-#include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/report/report.h"
@@ -141,17 +141,12 @@ class PassRows {
 RunConfig config_of(const LlamaSource& source, const std::string& output, bool overwrite) {
   const std::string source_name = "--no-dump";
   const auto text = [](int number) { return std::to_string(number); };
-  int q_heads = 0;
-  int k_heads = 0;
-  for (const AttentionLayer& layer : source.layers()) {
-    q_heads = std::max(q_heads, layer.q_heads);
-    k_heads = std::max(k_heads, layer.k_heads);
-  }
+  const HeadCounts heads = largest_head_counts(source.layers());
   RunConfig config = resolve_config(std::vector<Setting>{{"output_dir", output, source_name},
                                                          {"model_dir", source.captured().name, source_name},
                                                          {"num_layers", text(source.model().layers()), source_name},
-                                                         {"num_q_heads", text(q_heads), source_name},
-                                                         {"num_k_heads", text(k_heads), source_name}});
+                                                         {"num_q_heads", text(heads.queries), source_name},
+                                                         {"num_k_heads", text(heads.keys), source_name}});
   config.overwrite = overwrite;
   return config;
 }
@@ -173,9 +168,10 @@ RunObserver observer_of(Progress& progress) {
 int study_without_dump(const Arguments& arguments, const std::string& output, bool quiet) {
   const auto start = std::chrono::steady_clock::now();
   const Verbosity verbosity = verbosity_of(quiet, true, Terminal::of_standard_error());
+  NativeStop interruption;
   CaptureSettings settings = options_of(capture_table(), arguments);
   LlamaSource source = native_source(arguments, settings);
-  const StopOnSignal interruption([] {});
+  interruption.begin();
   const std::stop_token stop = interruption.token();
   const auto interrupted = [&] {
     tell("attention-plasticity: interrupted; a study without a dump begins anew\n");
@@ -185,23 +181,24 @@ int study_without_dump(const Arguments& arguments, const std::string& output, bo
   std::optional<ModelRotation> model = ModelRotation::of_model_config(source.captured().config);
   if (!model) throw Error(ErrorKind::input, "the config of this model describes no rotation");
   std::optional<Progress> progress(std::in_place, verbosity, Terminal::of_standard_error(), "heads");
-  const std::uint64_t memory = options_of(study_table(), arguments).row_memory.value_or(free_memory() / 2);
+  const std::uint64_t memory =
+      options_of(study_table(), arguments)
+          .row_memory.value_or(free_memory().value_or(std::numeric_limits<std::uint64_t>::max()) / 2);
   PassRows rows(source, settings, layers_of_passes(source, settings, memory), *progress, stop);
   const ArrayPasses passes = rows.passes();
   if (passes.heads.size() > 1) progress->note(fmt::format("the texts are read in {} passes", passes.heads.size()));
-  const DumpRotation rotation{std::move(*model), 0, RotationSource::config, {}, {}};
-  ArrayRun run = analyze_passes(passes, config, rotation, observer_of(*progress), stop);
+  PreparedRun prepared =
+      prepare_passes(passes, config, DumpRotation{std::move(*model), 0, RotationSource::config, {}, {}});
+  prepared.sampling_bucket_size = static_cast<double>(effective_bucket_size(settings));
+  prepared.sampling_strategy = sampling_strategy(settings.sampling);
+  fs::create_directories(output);
+  const std::vector<FolderLock> locks = lock_outputs(prepared, config);
+  check_outputs(prepared, config);
+  const ArrayRun run = analyze_passes(passes, std::move(prepared), config, observer_of(*progress), stop);
   if (run.run.interrupted) return interrupted();
   const std::optional<AttentionLabels> found = native_labels(source, *progress, stop);
   if (!found) return interrupted();
   progress.reset();
-  run.prepared.sampling_bucket_size = static_cast<double>(effective_bucket_size(settings));
-  run.prepared.sampling_strategy = settings.sampling == Sampling::uniform       ? "uniform"
-                                   : settings.sampling == Sampling::log_uniform ? "log"
-                                                                                : "all";
-  fs::create_directories(output);
-  const std::vector<FolderLock> locks = lock_outputs(run.prepared, config);
-  check_outputs(run.prepared, config);
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::vector<std::string> files =
       write_results(run.prepared, config, run.run, {usable_cores(), wall, cpu_seconds(), peak_rss_bytes(), {}});
@@ -217,7 +214,8 @@ int study_without_dump(const Arguments& arguments, const std::string& output, bo
 int study_with_dump(const Arguments& arguments, const std::string& output, bool quiet) {
   const bool overwrite = options_of(capture_table(), arguments).overwrite;
   const NativeDump dump = capture_natively(arguments, fs::path(output) / "dump", true, quiet);
-  if (!dump.is_whole) return 128 + dump.signal;
+  if (dump.is_whole && dump.signal != 0) tell(dump_interrupted);  // the signal came while the dump was put in place
+  if (dump.signal != 0) return 128 + dump.signal;
   if (!quiet && !dump.summary.empty()) tell(fmt::format("{}: {}\n", dump.folder.string(), dump.summary));
   const int code = analyzed(dump.folder, output, overwrite, quiet);
   if (code <= some_heads_failed) {

@@ -270,10 +270,15 @@ ArrayRun analyze_arrays(std::vector<ArrayHead> heads, RunConfig config, std::opt
   return run;
 }
 
-ArrayRun analyze_passes(const ArrayPasses& passes, RunConfig config, DumpRotation rotation, const RunObserver& observer,
+PreparedRun prepare_passes(const ArrayPasses& passes, const RunConfig& config, DumpRotation rotation) {
+  PreparedRun prepared = prepare(all_heads(passes), config);
+  if (config.analysis.num_triples > 0) prepared.rotation = std::move(rotation);
+  return prepared;
+}
+
+ArrayRun analyze_passes(const ArrayPasses& passes, PreparedRun prepared, RunConfig config, const RunObserver& observer,
                         const std::stop_token& stop) {
-  ArrayRun run{prepare(all_heads(passes), config), std::move(config), {}};
-  if (run.config.analysis.num_triples > 0) run.prepared.rotation = std::move(rotation);
+  ArrayRun run{std::move(prepared), std::move(config), {}};
   PassedRun(passes, run, observer, stop).measure();
   return run;
 }

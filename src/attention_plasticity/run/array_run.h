@@ -41,8 +41,12 @@ struct ArrayPasses {
   std::function<std::vector<ArrayHead>(std::size_t pass)> rows;
 };
 
-/// The same, with a rotation that is known.
-ArrayRun analyze_passes(const ArrayPasses& passes, RunConfig config, DumpRotation rotation, const RunObserver& observer,
+/// The run over these heads, with a rotation that is known, before any rows are there: enough for `check_outputs`.
+/// Throws Error(usage) as analyze_arrays does for heads and sizes.
+PreparedRun prepare_passes(const ArrayPasses& passes, const RunConfig& config, DumpRotation rotation);
+
+/// Measures the heads of a run that prepare_passes has prepared from the same passes and configuration.
+ArrayRun analyze_passes(const ArrayPasses& passes, PreparedRun prepared, RunConfig config, const RunObserver& observer,
                         const std::stop_token& stop);
 
 }  // namespace attention_plasticity

@@ -63,7 +63,8 @@ TEST(ArrayRun, InPassesGivesWhatOnePassGives) {
   };
   Observed told;
   const DumpRotation rotation{small_rotation(), 0, RotationSource::config, {}, {}};
-  const ArrayRun parts = analyze_passes(passes, small_config(), rotation, told.observer(), {});
+  const ArrayRun parts =
+      analyze_passes(passes, prepare_passes(passes, small_config(), rotation), small_config(), told.observer(), {});
   EXPECT_FALSE(parts.run.interrupted);
   ASSERT_EQ(parts.run.results.size(), 4U);
   EXPECT_EQ(figures(parts.run), figures(whole.run));
@@ -83,7 +84,8 @@ TEST(ArrayRun, WithoutTheRowsOfAPassIsInterrupted) {
   };
   Observed told;
   const DumpRotation rotation{small_rotation(), 0, RotationSource::config, {}, {}};
-  const ArrayRun run = analyze_passes(passes, small_config(), rotation, told.observer(), {});
+  const ArrayRun run =
+      analyze_passes(passes, prepare_passes(passes, small_config(), rotation), small_config(), told.observer(), {});
   EXPECT_TRUE(run.run.interrupted);
   EXPECT_EQ(run.run.results.size(), 2U);
 }

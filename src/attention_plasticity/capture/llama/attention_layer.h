@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -29,5 +30,19 @@ struct AttentionLayer {
     return rule;
   }
 };
+
+/// The heads of the layer with most of them.
+struct HeadCounts {
+  int queries = 0;
+  int keys = 0;
+};
+inline HeadCounts largest_head_counts(const std::vector<AttentionLayer>& layers) {
+  HeadCounts most;
+  for (const AttentionLayer& layer : layers) {
+    most.queries = std::max(most.queries, layer.q_heads);
+    most.keys = std::max(most.keys, layer.k_heads);
+  }
+  return most;
+}
 
 }  // namespace attention_plasticity

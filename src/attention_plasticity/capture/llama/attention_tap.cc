@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
 #include <utility>
 
 #include "attention_plasticity/error.h"
@@ -22,6 +23,8 @@ void to_halves(std::vector<float>& vectors, const AttentionLayer& layer, std::ve
 std::vector<float> joined(std::vector<std::vector<float>> batches, std::size_t heads) {
   if (batches.size() == 1) return std::move(batches.front());
   std::vector<float> all;
+  all.reserve(std::accumulate(batches.begin(), batches.end(), std::size_t{0},
+                              [](std::size_t sum, const std::vector<float>& batch) { return sum + batch.size(); }));
   for (std::size_t head = 0; head < heads; ++head) {
     for (const std::vector<float>& batch : batches) {
       const auto per_head = static_cast<std::ptrdiff_t>(batch.size() / heads);
@@ -44,7 +47,8 @@ void AttentionTap::batch(int first, int count, bool is_last) {
   first_ = first;
   count_ = count;
   is_last_ = is_last;
-  has_ended_ = wanted_.empty();
+  // After a failure nothing more is taken, so that no graph need be computed.
+  has_ended_ = wanted_.empty() || failure_ != nullptr;
   layer_ = -1;
   seen_.clear();
 }

@@ -15,9 +15,10 @@ namespace attention_plasticity {
 /// of tokens, keys from the cache when the last batch is there. A graph ends after the last layer that is wanted.
 class AttentionTap {
  public:
-  /// `deliver` gets the rows of a layer as soon as they are complete.
-  AttentionTap(const std::vector<AttentionLayer>& layers, DeliverRows deliver)
-      : layers_(layers), deliver_(std::move(deliver)) {}
+  /// `deliver` gets the rows of a layer as soon as they are complete. `reader` must live as long: it holds memory of a
+  /// GPU, which takes longer to get than a text to read.
+  AttentionTap(const std::vector<AttentionLayer>& layers, RowReader& reader, DeliverRows deliver)
+      : layers_(layers), reader_(reader), deliver_(std::move(deliver)) {}
 
   /// New texts, of which these rows are wanted, by layer.
   void begin(std::map<int, WantedRows> wanted);
@@ -33,8 +34,8 @@ class AttentionTap {
   void take(const AttentionInputs& inputs, int layer);
 
   const std::vector<AttentionLayer>& layers_;
+  RowReader& reader_;
   DeliverRows deliver_;
-  RowReader reader_;
   std::map<int, WantedRows> wanted_;
   std::map<int, std::vector<std::vector<float>>> queries_;  // of the batches so far, by layer
   int first_ = 0;

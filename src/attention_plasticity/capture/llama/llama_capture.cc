@@ -65,6 +65,29 @@ void hand_over(const Pack& pack, int layer, const TakenRows& rows, const Taker& 
   }
 }
 
+// Before hours of reading: whether the rows of the texts with the most tokens that are read at once fit into memory.
+void check_row_memory(const LlamaSource& source, const std::vector<std::uint64_t>& pending,
+                      const std::map<int, LayerHeads>& heads, const CaptureSettings& settings) {
+  std::span<const std::uint64_t> largest;
+  std::size_t most = 0;
+  for (std::size_t first = 0; first < pending.size(); first += source.batch_size()) {
+    const auto now = std::span(pending).subspan(first, std::min(source.batch_size(), pending.size() - first));
+    std::size_t tokens = 0;
+    for (const std::uint64_t document : now) tokens += source.documents()[document].size();
+    if (tokens > most) largest = now;
+    most = std::max(most, tokens);
+  }
+  const Taker taker{[](std::uint64_t, std::size_t) {},
+                    [&](std::uint64_t document, int layer) -> LayerPositions {
+                      const std::size_t length = source.documents()[document].size();
+                      return {sampled_positions(settings, length, document, layer, Side::query),
+                              sampled_positions(settings, length, document, layer, Side::key)};
+                    },
+                    {},
+                    {}};
+  source.check_memory(packed(source, largest, heads, taker).wanted);
+}
+
 bool capture_pending(LlamaSource& source, const std::vector<std::uint64_t>& pending, const CaptureProgress& progress,
                      const Taker& taker, const CaptureObserver& observer, const std::stop_token& stop) {
   std::map<int, LayerHeads> heads;
@@ -75,6 +98,7 @@ bool capture_pending(LlamaSource& source, const std::vector<std::uint64_t>& pend
   so_far.all_documents = source.documents().size();
   so_far.documents = so_far.all_documents - pending.size();
   for (const std::uint64_t document : pending) so_far.tokens_left += source.documents()[document].size();
+  check_row_memory(source, pending, heads, progress.settings());
   for (std::size_t first = 0; first < pending.size(); first += source.batch_size()) {
     const std::size_t count = std::min(source.batch_size(), pending.size() - first);
     const Pack pack = packed(source, std::span(pending).subspan(first, count), heads, taker);

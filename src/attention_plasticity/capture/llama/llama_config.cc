@@ -45,16 +45,13 @@ std::string config_text(const std::vector<AttentionLayer>& layers, const ConfigF
   json["architecture"] = facts.architecture;
   json["captured_by"] = {{"libllama", facts.program}, {"exact", facts.exact}};
   json["num_hidden_layers"] = layers.size();
-  int q_heads = 0;
-  int k_heads = 0;
+  const HeadCounts heads = largest_head_counts(layers);
+  json["num_attention_heads"] = heads.queries;
+  json["num_key_value_heads"] = heads.keys;
   std::set<std::size_t> widths;
   for (const AttentionLayer& layer : layers) {
-    q_heads = std::max(q_heads, layer.q_heads);
-    k_heads = std::max(k_heads, layer.k_heads);
     if (layer.q_heads > 0) widths.insert(layer.width);
   }
-  json["num_attention_heads"] = q_heads;
-  json["num_key_value_heads"] = k_heads;
   if (widths.size() == 1) json["head_dim"] = *widths.begin();
   json["max_position_embeddings"] = facts.trained_length;
   Json rotations = Json::array();

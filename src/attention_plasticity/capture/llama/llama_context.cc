@@ -4,9 +4,10 @@
 #include <llama.h>
 
 #include <algorithm>
-#include <fstream>
+#include <optional>
 #include <string>
 
+#include "attention_plasticity/base/free_memory.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/capture/llama/llama_log.h"
 #include "attention_plasticity/error.h"
@@ -16,15 +17,15 @@ namespace {
 
 // Linux hands out more memory than there is, and ends the process that uses it.
 void check_memory(const LlamaModel& model, const ContextOptions& options) {
-  if (llama_supports_gpu_offload()) return;  // the cache lies on the device, which says itself when it is full
+  // The part of the cache that lies on a device is not counted: the device says itself when it is full.
   const std::uint64_t needed =
       static_cast<std::uint64_t>(options.tokens) * model.cache_bytes(options.exact ? sizeof(float) : 2);
-  const std::uint64_t there = free_memory();
-  if (there == 0 || needed <= there) return;
+  const std::optional<std::uint64_t> there = free_memory();
+  if (!there || needed <= *there) return;
   throw Error(ErrorKind::input,
               fmt::format("the keys and values of {} tokens take about {} of memory, and {} are free; pass a smaller "
                           "`max_length` or `batch_size`",
-                          options.tokens, size_text(needed), size_text(there)),
+                          options.tokens, size_text(needed), size_text(*there)),
               model.file().string());
 }
 
@@ -34,16 +35,6 @@ std::string with_reason(const std::string& message) {
 }
 
 }  // namespace
-
-std::uint64_t free_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  for (std::uint64_t kibibytes = 0; file >> name >> kibibytes;) {
-    if (name == "MemAvailable:") return kibibytes * 1024;
-    std::getline(file, name);
-  }
-  return 0;
-}
 
 struct LlamaContext::State {
   struct Free {
@@ -73,6 +64,10 @@ LlamaContext::LlamaContext(const LlamaModel& model, const ContextOptions& option
   params.type_k = params.type_v = options.exact ? GGML_TYPE_F32 : GGML_TYPE_F16;
   params.swa_full = true;  // a cell for every token, also where windows slide
   params.kv_unified = true;
+  // With some layers on a GPU, libllama would compute large batches of the others there too. The keys of their
+  // attention would be a copy and not the cache, and a graph that is ended early would choose experts by numbers that
+  // are not computed, which aborts.
+  params.op_offload = false;
   params.no_perf = true;
   params.cb_eval = State::see;
   params.cb_eval_user_data = state_.get();

@@ -14,9 +14,6 @@ struct llama_context;
 
 namespace attention_plasticity {
 
-/// Bytes that a process can get without others being swapped out; 0: not known.
-std::uint64_t free_memory();
-
 struct ContextOptions {
   int tokens = 0;  ///< of all texts that are read at once
   int texts = 1;   ///< that are read at once, at most
@@ -34,7 +31,7 @@ struct GraphWatcher {
 };
 
 /// A model at work. Keys lie in a cache with a cell for every token, in their order, and are never quantised: libllama
-/// turns the vectors of a quantised cache by a matrix of its own.
+/// rotates the vectors of a quantised cache by a matrix of its own.
 class LlamaContext {
  public:
   /// Throws Error(input) when there is not enough memory, or the model cannot be run.

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <regex>
 
+#include "attention_plasticity/capture/llama/gguf_digest.h"
 #include "attention_plasticity/capture/llama/gguf_file.h"
 #include "attention_plasticity/capture/llama/llama_log.h"
 #include "attention_plasticity/error.h"
@@ -27,11 +28,18 @@ std::string metadata(const llama_model* model, const std::string& key) {
   return length < 0 ? "" : std::string(value.data(), std::min<std::size_t>(static_cast<std::size_t>(length), 255));
 }
 
+std::optional<int> whole_number(const llama_model* model, const std::string& key) {
+  const std::string text = metadata(model, key);
+  int number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  return parsed.ec == std::errc() ? std::optional(number) : std::nullopt;
+}
+
 std::string chat_text(const LlamaModel& model, const std::string& text) {
   const char* const chat_template = llama_model_chat_template(model.get(), nullptr);
   if (chat_template == nullptr) throw Error(ErrorKind::usage, "`chat_template`: the tokenizer of this model has none");
   const llama_chat_message message{"user", text.c_str()};
-  std::string out(2 * text.size() + 1024, '\0');
+  std::string out(text.size() + 4096, '\0');
   for (int attempt = 0; attempt < 2; ++attempt) {
     const int length =
         llama_chat_apply_template(chat_template, &message, 1, false, out.data(), static_cast<int>(out.size()));
@@ -50,7 +58,8 @@ std::string chat_text(const LlamaModel& model, const std::string& text) {
 
 void LlamaModel::Free::operator()(llama_model* model) const { llama_model_free(model); }
 
-LlamaModel::LlamaModel(const fs::path& file, std::optional<int> gpu_layers) : file_(file), name_(name_of(file)) {
+LlamaModel::LlamaModel(const fs::path& file, std::optional<int> gpu_layers)
+    : file_(file), name_(name_of(file)), gpu_layers_(gpu_layers) {
   check_gguf_file(file);
   llama_model_params params = llama_model_default_params();
   if (gpu_layers) params.n_gpu_layers = *gpu_layers;
@@ -83,17 +92,28 @@ int LlamaModel::trained_length() const { return llama_model_n_ctx_train(get()); 
 
 int LlamaModel::window() const { return llama_model_n_swa(get()); }
 
+int LlamaModel::unstretched_length() const {
+  return whole_number(get(), architecture() + ".rope.scaling.original_context_length").value_or(trained_length());
+}
+
+// A number of layers on the GPU counts what follows the last layer as one, and is filled from the end.
+int LlamaModel::host_layers() const {
+  if (!llama_supports_gpu_offload()) return layers();
+  if (!gpu_layers_ || *gpu_layers_ < 0) return 0;
+  return std::clamp(layers() + 1 - *gpu_layers_, 0, layers());
+}
+
+std::string LlamaModel::digest() const { return gguf_digest(file_); }
+
 std::uint64_t LlamaModel::cache_bytes(std::size_t number_bytes) const {
   const auto heads = static_cast<std::uint64_t>(std::max(1, llama_model_n_head_kv(get())));
   const auto width_of = [&](const char* key) {
-    const std::string text = metadata(get(), fmt::format("{}.attention.{}", architecture(), key));
-    std::uint64_t width = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), width);
-    if (parsed.ec == std::errc() && width > 0) return width;
+    const std::optional<int> width = whole_number(get(), fmt::format("{}.attention.{}", architecture(), key));
+    if (width && *width > 0) return static_cast<std::uint64_t>(*width);
     const auto q_heads = static_cast<std::uint64_t>(std::max(1, llama_model_n_head(get())));
     return static_cast<std::uint64_t>(llama_model_n_embd(get())) / q_heads;
   };
-  return static_cast<std::uint64_t>(layers()) * heads * (width_of("key_length") + width_of("value_length")) *
+  return static_cast<std::uint64_t>(host_layers()) * heads * (width_of("key_length") + width_of("value_length")) *
          number_bytes;
 }
 

@@ -21,6 +21,8 @@
 
 namespace attention_plasticity {
 
+class RowReader;
+
 /// A GGUF model, and the texts that it reads.
 struct LlamaSourceOptions {
   std::filesystem::path model;
@@ -43,6 +45,9 @@ class LlamaSource {
   /// Loads the model, reads the texts and makes the check of probed_layers. Sets `max_length` of the settings where it
   /// is not set. Throws Error: input for texts, files and models that cannot be used, usage for settings.
   LlamaSource(const LlamaSourceOptions& options, CaptureSettings& settings);
+  ~LlamaSource();
+  LlamaSource(const LlamaSource&) = delete;
+  LlamaSource& operator=(const LlamaSource&) = delete;
 
   const LlamaModel& model() const { return model_; }
   const std::vector<AttentionLayer>& layers() const { return layers_; }
@@ -53,12 +58,17 @@ class LlamaSource {
   /// Documents that are read at once, at most.
   std::size_t batch_size() const { return static_cast<std::size_t>(context_->options().texts); }
 
+  /// Throws Error(input) when the rows take more memory than is free. Those of all layers are held at once while a text
+  /// is read.
+  void check_memory(const std::map<int, WantedRows>& wanted) const;
+
   /// Reads texts, and hands over the rows that are wanted, by layer. False: `stop` was requested.
   bool read(std::span<const std::span<const std::int32_t>> texts, std::map<int, WantedRows> wanted,
             const DeliverRows& deliver, const std::stop_token& stop);
 
  private:
   void tokenize(const LlamaSourceOptions& options, std::size_t max_length);
+  std::size_t longest_document() const;
   ContextOptions context_options(const LlamaSourceOptions& options) const;
 
   std::vector<Text> texts_;
@@ -67,6 +77,7 @@ class LlamaSource {
   std::string texts_digest_;
   std::unique_ptr<LlamaContext> context_;
   std::vector<AttentionLayer> layers_;
+  std::unique_ptr<RowReader> reader_;
   CapturedModel captured_;
 };
 

@@ -16,8 +16,8 @@ namespace {
 
 // Rounding to 16 bits and sums of 32 bits stay below.
 constexpr double largest_error = 1e-6;
-// A window of more tokens is met by few texts; measuring it would take a cache of its size.
-constexpr int largest_probed_window = 8190;
+// A longer window is measured only where documents are longer still, since measuring takes a cache of its size.
+constexpr int usual_window = 8190;
 
 [[noreturn]] void refuse(const LlamaModel& model, const std::string& message) {
   throw Error(ErrorKind::input, message, model.file().string());
@@ -110,6 +110,12 @@ void check_layers(const LlamaModel& model, const std::map<int, ProbedLayer>& lay
   }
 }
 
+// Does not depend on how many documents are read at once, so that a dump does not either.
+bool measures_window(const LlamaModel& model, int longest) {
+  const int window = model.window();
+  return window > 0 && (window <= usual_window || window < longest);
+}
+
 // The last two tokens of a text that is one longer than the window. In a window that slides both see as many keys; in
 // chunks of the window's length one sees itself only, and the other one more.
 std::map<int, VisibleKeys> visible_beyond_window(const LlamaModel& model, LlamaContext& context) {
@@ -123,12 +129,11 @@ std::map<int, VisibleKeys> visible_beyond_window(const LlamaModel& model, LlamaC
 
 }  // namespace
 
-int tokens_to_probe(const LlamaModel& model) {
-  const int window = model.window();
-  return std::max(probe_tokens, window > 0 && window <= largest_probed_window ? window + 2 : 0);
+int tokens_to_probe(const LlamaModel& model, int longest) {
+  return std::max(probe_tokens, measures_window(model, longest) ? model.window() + 2 : 0);
 }
 
-std::vector<AttentionLayer> probed_layers(const LlamaModel& model, LlamaContext& context) {
+std::vector<AttentionLayer> probed_layers(const LlamaModel& model, LlamaContext& context, int longest) {
   GraphProbe probe;
   const std::vector<std::int32_t> ids = some_tokens(model, probe_tokens);
   const std::vector<std::span<const std::int32_t>> whole{ids};
@@ -142,10 +147,7 @@ std::vector<AttentionLayer> probed_layers(const LlamaModel& model, LlamaContext&
     for (const auto& [layer, probed] : of_two.layers()) check_numbers(model, layer, probed);
   }
   std::map<int, VisibleKeys> visible;
-  if (model.window() > 0 && tokens_to_probe(model) <= context.options().tokens &&
-      model.window() <= largest_probed_window) {
-    visible = visible_beyond_window(model, context);
-  }
+  if (measures_window(model, longest)) visible = visible_beyond_window(model, context);
   std::vector<AttentionLayer> layers(static_cast<std::size_t>(model.layers()));
   for (const auto& [number, probed] : probe.layers()) {
     AttentionLayer& layer = layers.at(static_cast<std::size_t>(number));

@@ -177,3 +177,25 @@ def test_no_subcommand_shows_credentials(words: list[str]) -> None:
     done = run(*words, address, credentials=False)
     assert done.returncode != 0
     assert "HIDDEN" not in done.stdout + done.stderr
+
+
+def test_a_run_json_of_somebody_else_costs_no_other_file(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "results"
+    analyze(root / "examples/minidoc-qwen3", f"file://{folder}", "--layers", "0")
+    (folder / "other.txt").write_text("not a table")
+    record = json.loads((folder / "run.json").read_text())
+    for digest in ("", "0" * 64, "other" + "0" * 59):
+        record["tables"].append({"file": "other.txt", "sha256": digest})
+    (folder / "run.json").write_text(json.dumps(record))
+    run("analyze", "--dataset_local_root", root / "examples/minidoc-qwen3", "-o", f"file://{folder}", "--layers", "1")
+    assert (folder / "other.txt").read_text() == "not a table"
+
+
+def test_a_run_json_that_is_too_large_is_not_replaced(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    with (folder / "run.json").open("wb") as file:
+        file.truncate(600 << 20)
+    done = analyze(root / "examples/minidoc-qwen3", f"file://{folder}", "--layers", "0", code=3)
+    assert "is larger than 512.0 MiB" in done.stderr
+    assert (folder / "run.json").stat().st_size == 600 << 20

@@ -25,11 +25,12 @@ constexpr std::size_t digest_letters = 12;  // of its SHA-256, in the name of a 
 // None when there is no such file.
 std::optional<std::string> text_in(const Store& store, const std::string& name) {
   try {
-    return store.read_all(name, name.ends_with(".json") ? most_record_bytes : most_table_bytes);
+    store.state(name);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::input) return std::nullopt;
     throw;
   }
+  return store.read_all(name, name.ends_with(".json") ? most_record_bytes : most_table_bytes);
 }
 
 // Replaces texts wherever they stand as a value.
@@ -127,9 +128,9 @@ std::vector<std::string> StoredOutput::put(const std::vector<std::string>& files
 void StoredOutput::remove_tables_of(const std::string& earlier, const std::vector<std::string>& kept) const {
   try {
     for (const RecordedTable& table : parse_run_record(earlier, record_name).tables) {
-      // A name without the digest may be a file of somebody else.
-      const bool is_ours =
-          table.sha256 && table.name.find(table.sha256->substr(0, digest_letters)) != std::string::npos;
+      // What a run.json names otherwise may be a file of somebody else.
+      const bool is_ours = table.sha256 && table.sha256->size() > digest_letters &&
+                           table.name.ends_with(fmt::format(".{}.csv", table.sha256->substr(0, digest_letters)));
       if (is_ours && std::ranges::find(kept, table.name) == kept.end()) store_.remove(table.name);
     }
   } catch (const Error&) {

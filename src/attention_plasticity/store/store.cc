@@ -5,6 +5,7 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/result.h>
 #include <arrow/status.h>
+#include <arrow/util/future.h>
 #include <arrow/util/key_value_metadata.h>
 #include <fmt/format.h>
 
@@ -153,7 +154,7 @@ Store::Store(StoreAddress address) : address_(std::move(address)) {
 }
 Store::~Store() = default;
 
-std::vector<ListedObject> Store::list() const {
+std::vector<ListedObject> Store::list(std::size_t most) const {
   return guarded(address_, address_.shown(), [&] {
     afs::FileSelector all;
     all.base_dir = impl_->base;
@@ -161,11 +162,22 @@ std::vector<ListedObject> Store::list() const {
     all.allow_not_found = true;
     std::vector<ListedObject> objects;
     const std::string below = impl_->base + "/";
-    for (const afs::FileInfo& info : value_of(impl_->files->GetFileInfo(all))) {
-      if (!info.IsFile() || !info.path().starts_with(below)) continue;
-      objects.push_back({info.path().substr(below.size()),
-                         static_cast<std::uint64_t>(std::max<std::int64_t>(info.size(), 0)),
-                         nanoseconds(info.mtime())});
+    std::size_t seen = 0;
+    // Page after page, so that a listing without an end is left.
+    const afs::FileInfoGenerator next_page = impl_->files->GetFileInfoGenerator(all);
+    for (auto page = value_of(next_page().result()); !page.empty(); page = value_of(next_page().result())) {
+      seen += page.size();
+      if (seen > most) {
+        throw Error(ErrorKind::input,
+                    fmt::format("has more than {} files and folders, too many for a dump; check the address", most),
+                    address_.shown());
+      }
+      for (const afs::FileInfo& info : page) {
+        if (!info.IsFile() || !info.path().starts_with(below)) continue;
+        objects.push_back({info.path().substr(below.size()),
+                           static_cast<std::uint64_t>(std::max<std::int64_t>(info.size(), 0)),
+                           nanoseconds(info.mtime())});
+      }
     }
     if (objects.empty()) require_bucket();
     std::ranges::sort(objects, {}, &ListedObject::path);

@@ -48,8 +48,12 @@ class Store {
     return shown(path) + address_.recorded().substr(address_.shown().size());
   }
 
-  /// All files below the address, by path; empty where there are none.
-  std::vector<ListedObject> list() const;
+  /// As many files and folders may lie below an address: those of some ten thousand models.
+  static constexpr std::size_t most_listed = 1'000'000;
+
+  /// All files below the address, by path; empty where there are none. Throws Error(input) when there are more than
+  /// `most` files and folders.
+  std::vector<ListedObject> list(std::size_t most = most_listed) const;
   /// Fills `out` with the bytes from `offset` on of a file whose size is known: one request.
   void read(const std::string& path, std::uint64_t size, std::uint64_t offset, std::span<std::uint8_t> out) const;
   /// One request.

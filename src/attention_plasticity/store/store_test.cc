@@ -74,6 +74,19 @@ TEST(Store, NamesAFileSoThatItCanBeFoundAgain) {
             "s3://b/d/plan.json?region=eu-west-1&endpoint_override=127.0.0.1:9&scheme=http");
 }
 
+TEST_F(StoreOnDisk, LeavesAListingThatIsTooLong) {
+  const Store store((StoreAddress(address())));
+  EXPECT_EQ(store.list(2).size(), 1U);  // the folder counts as well
+  std::ofstream(folder_ / "below" / "other") << "1";
+  try {
+    store.list(2);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    EXPECT_STREQ(error.what(), "has more than 2 files and folders, too many for a dump; check the address");
+  }
+}
+
 TEST_F(StoreOnDisk, DoesNotReadAFileThatIsTooLargeForItsKind) {
   try {
     Store(StoreAddress(address())).read_all("below/file", 9);

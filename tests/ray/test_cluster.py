@@ -9,7 +9,7 @@ import signal
 import socketserver
 import subprocess
 import threading
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,13 @@ def ended_heads(lines: str) -> list[str]:
     return re.findall(r"^\[\d+/\d+\] (layer \d+ q_head \d+)", lines, re.M)
 
 
-class Watched:
-    """A receiver that does something when the fourth part arrives, before the run knows of it."""
+class Held:
+    """A receiver that holds the run when its fourth part arrives."""
 
-    def __init__(self, receiver: _runs.PartReceiver, act: Callable[[], None]) -> None:
+    def __init__(self, receiver: _runs.PartReceiver, reached: threading.Event, goes_on: threading.Event) -> None:
         self._receiver = receiver
-        self._act = act
+        self._reached = reached
+        self._goes_on = goes_on
         self._parts = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -45,28 +46,30 @@ class Watched:
     def measured(self, part: int, data: bytes) -> None:
         self._parts += 1
         if self._parts == 4:
-            self._act()
+            self._reached.set()
+            self._goes_on.wait(120)
         self._receiver.measured(part, data)
 
 
 def test_a_node_dies_and_another_comes(cluster, dump, plain, tmp_path, monkeypatch):
     lost = cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
-    there_were = []
-
-    def change_nodes() -> None:
-        there_were.append(len(kept(tmp_path)))
-        cluster.remove_node(lost, allow_graceful=False)
-        cluster.add_node(num_cpus=1)
-
+    reached, goes_on = threading.Event(), threading.Event()
     measure = RayEngine.__call__
     monkeypatch.setattr(
-        RayEngine, "__call__", lambda self, work, receiver: measure(self, work, Watched(receiver, change_nodes))
+        RayEngine, "__call__", lambda self, work, receiver: measure(self, work, Held(receiver, reached, goes_on))
     )
-    result = ap.analyze(
-        dump, engine="ray", address=cluster.address, kept_heads=tmp_path / ".attention-plasticity-heads", progress=False
-    )
-    assert there_were == [6]
+    kept_heads = tmp_path / ".attention-plasticity-heads"
+    with ThreadPoolExecutor() as threads:
+        running = threads.submit(
+            ap.analyze, dump, engine="ray", address=cluster.address, kept_heads=kept_heads, progress=False
+        )
+        assert reached.wait(120)
+        assert len(kept(tmp_path)) == 6
+        cluster.remove_node(lost, allow_graceful=False)
+        cluster.add_node(num_cpus=1)
+        goes_on.set()
+        result = running.result()
     assert result.failures.empty
     assert len(kept(tmp_path)) == 48
     result.save(tmp_path / "saved")

@@ -147,11 +147,12 @@ def test_an_interrupt_ends_a_run_that_waits_for_the_store(store: LoopbackStore, 
 
 def test_names_of_files_in_a_store_are_printable(store: LoopbackStore, tmp_path: pathlib.Path) -> None:
     """Whoever may write to a bucket chooses the names, which must not reach a terminal raw."""
-    name = "l00h00q \u202e"
-    store.client.put_object(Bucket="dumps", Key=f"hostile/{name}/data.parquet", Body=b"none")
-    (tmp_path / "dump" / f"l00h00q\x1b[31m{name}").mkdir(parents=True)
-    (tmp_path / "dump" / f"l00h00q\x1b[31m{name}" / "data.parquet").write_bytes(b"none")
-    for address in (store.address("dumps/hostile"), f"file://{tmp_path}/dump"):
+    name = "dump\u202e/l00h00q/data.parquet"
+    store.client.put_object(Bucket="dumps", Key=f"hostile/{name}", Body=b"none")
+    file = tmp_path / f"dumps/\x1b[31m{name}"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"none")
+    for address in (store.address("dumps/hostile"), f"file://{tmp_path}/dumps"):
         for done in (analyze(address, tmp_path / "out", code=3), run("inspect", address)):
             assert done.returncode == 3
             assert "\\u202e" in done.stderr, done.stderr

@@ -97,8 +97,8 @@ void StoredFile::fetch(const ByteRange& range, bool stays) const {
 // reader fetches.
 void StoredFile::count_memory(std::uint64_t more) const {
   for (const Piece& piece : pieces_) more += piece.stays ? 0 : piece.range.size();
-  charge_ = MemoryCharge();
-  charge_.set(more);
+  charge_.reset();
+  charge_.emplace(more);
 }
 
 void StoredFile::check_state() const {
@@ -128,7 +128,7 @@ std::string StoredFile::etag() const {
 void StoredFile::release() const {
   const std::scoped_lock lock(mutex_);
   std::erase_if(pieces_, [](const Piece& piece) { return !piece.stays; });
-  charge_ = MemoryCharge();
+  charge_.reset();
 }
 
 }  // namespace attention_plasticity

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,9 +66,9 @@ class StoredFile : public InputFile {
   bool is_fresh_;
   TailGuess& guess_;
   mutable std::mutex mutex_;
-  mutable std::vector<Piece> pieces_;  // ascending, apart from each other
-  mutable MemoryCharge charge_;        // of the pieces that do not stay
-  mutable bool is_checked_ = false;    // since the last request
+  mutable std::vector<Piece> pieces_;           // ascending, apart from each other
+  mutable std::optional<MemoryCharge> charge_;  // of the pieces that do not stay; none: they were released
+  mutable bool is_checked_ = false;             // since the last request
   mutable std::string etag_;
 };
 

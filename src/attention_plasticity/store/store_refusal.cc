@@ -16,7 +16,8 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> part
 }  // namespace
 
 ErrorKind refusal_kind(std::string_view words) {
-  const std::string text = lower_case(words);
+  // What follows the first line tells how a client came there, and may hold the words of other failures.
+  const std::string text = lower_case(words.substr(0, words.find_first_of("\r\n")));
   if (has_any(text, {"no_such_bucket",
                      "nosuchbucket",
                      "bucket does not exist",

@@ -11,7 +11,7 @@ TEST(StoreRefusal, TellsNoAccessFromANetworkThatFails) {
   EXPECT_EQ(refusal_kind("AWS Error NETWORK_CONNECTION during GetObject operation: curlCode: 7"), ErrorKind::network);
   EXPECT_EQ(refusal_kind("AWS Error SLOW_DOWN during GetObject operation"), ErrorKind::network);
   EXPECT_EQ(refusal_kind("Path does not exist 'bucket/file'"), ErrorKind::input);
-  EXPECT_EQ(refusal_kind("Unable to load libjvm"), ErrorKind::usage);
+  EXPECT_EQ(refusal_kind("Unable to load libjvm\nlibjvm.so: No such file or directory"), ErrorKind::usage);
 }
 
 TEST(StoreRefusal, IsOneShortLine) {

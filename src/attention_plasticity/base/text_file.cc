@@ -100,6 +100,15 @@ std::string read_file_bytes(const fs::path& file, std::uint64_t most_bytes) {
   return content;
 }
 
+void read_file_pieces(const fs::path& file, const std::function<bool(std::string_view)>& sink) {
+  const Opened opened(file);
+  opened.size();  // checks once more what was opened
+  std::string piece(std::size_t{1} << 16U, '\0');
+  while (const std::size_t got = opened.read(piece.data(), piece.size())) {
+    if (!sink(std::string_view(piece).substr(0, got))) return;
+  }
+}
+
 std::string read_text_file(const fs::path& file, std::uint64_t most_bytes) {
   std::string text = read_file_bytes(file, most_bytes);
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);

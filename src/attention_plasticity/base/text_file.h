@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace attention_plasticity {
 
@@ -23,7 +25,11 @@ std::string too_large_text(std::uint64_t most_bytes);
 /// than `most_bytes`, or unreadable. Never waits for another process.
 std::string read_file_bytes(const std::filesystem::path& file, std::uint64_t most_bytes = most_side_file_bytes);
 
-/// The same without a byte order mark.
+/// Gives the bytes of a file of any size to `sink`, piece by piece, until it returns false. Throws as read_file_bytes
+/// does.
+void read_file_pieces(const std::filesystem::path& file, const std::function<bool(std::string_view)>& sink);
+
+/// The same as read_file_bytes without a byte order mark.
 std::string read_text_file(const std::filesystem::path& file, std::uint64_t most_bytes = most_side_file_bytes);
 
 }  // namespace attention_plasticity

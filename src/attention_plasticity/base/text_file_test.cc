@@ -39,6 +39,24 @@ TEST(TextFile, IsRefusedAboveItsLimit) {
             "input: " + (folder / "hole").string() + ": is larger than 16.0 MiB, too large for a file of this kind");
 }
 
+TEST(TextFile, IsReadInPiecesUntilEnoughIsRead) {
+  const TemporaryFolder folder;
+  const std::string large(1'000'001, 'x');
+  write(folder / "large", large);
+  std::string read;
+  const auto take = [&](std::string_view piece) {
+    read += piece;
+    return true;
+  };
+  read_file_pieces(folder / "large", take);
+  EXPECT_EQ(read, large);
+  int pieces = 0;
+  read_file_pieces(folder / "large", [&](std::string_view) { return ++pieces < 2; });
+  EXPECT_EQ(pieces, 2);
+  EXPECT_EQ(refusal([&] { read_file_pieces("/dev/zero", take); }),
+            "input: /dev/zero: is a pipe, a device or the like, and should be a file");
+}
+
 TEST(TextFile, IsAFileAndNothingElse) {
   const TemporaryFolder folder;
   const auto pipe = folder / "pipe";

@@ -74,8 +74,20 @@ std::string with_plain_line_ends(const std::string& text) {
   return plain;
 }
 
-std::string decoded(const fs::path& file) {
-  std::string text = read_file_bytes(file, most_table_bytes);
+// A text of a row may be refused before it is copied.
+void require_size(std::uint64_t size, const TextOptions& options, const std::string& place) {
+  if (size <= options.most_text_bytes) return;
+  refuse(fmt::format("this is longer than {}, too long for one text; split it", size_text(options.most_text_bytes)),
+         place);
+}
+
+std::string decoded(const fs::path& file, const TextOptions& options) {
+  std::string text;
+  read_file_pieces(file, [&](std::string_view piece) {
+    require_size(text.size() + piece.size(), options, file.string());
+    text += piece;
+    return true;
+  });
   require_utf8(text, file.string());
   return with_plain_line_ends(text);
 }
@@ -97,31 +109,79 @@ Text line_text(std::string_view line, const std::string& field, const std::strin
   const auto value = row.find(field);
   if (value == row.end()) {
     std::vector<std::string> names;
-    for (const auto& item : row.items()) names.push_back(shown_text(item.key()));
-    refuse(fmt::format("there is no field {}, only {}; pass `text_field`", field, fmt::join(names, ", ")), place);
+    constexpr std::size_t named = 10;
+    for (const auto& item : row.items()) {
+      if (names.size() < named) names.push_back(shown_text(item.key()));
+    }
+    refuse(fmt::format("there is no field {}, only {}{}; pass `text_field`", field, fmt::join(names, ", "),
+                       row.size() > named ? fmt::format(" and {} more", row.size() - named) : ""),
+           place);
   }
   if (!value->is_string()) refuse_type(field, type_name(*value), place);
   return {value->get<std::string>(), place};
 }
 
-bool read_lines(const fs::path& file, const std::string& field, const Sink& sink) {
-  const std::string all = decoded(file);
-  std::size_t number = 0;
-  for (std::string_view rest = all; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    ++number;
-    if (!is_blank(line) && !sink(line_text(line, field, fmt::format("{}:{}", file.string(), number)))) return false;
+/// Splits the pieces of a file into lines, which end in \n, \r\n or \r, as in with_plain_line_ends.
+class LineSplitter {
+ public:
+  /// `sink` gets a line and its number from 1 on, and says whether more are wanted.
+  using LineSink = std::function<bool(const std::string& line, std::size_t number)>;
+
+  LineSplitter(const fs::path& file, const TextOptions& options, LineSink sink)
+      : file_(file), options_(options), sink_(std::move(sink)) {}
+
+  /// False when no more are wanted.
+  bool add(std::string_view piece) {
+    while (!piece.empty()) {
+      if (std::exchange(after_return_, false) && piece.front() == '\n') {
+        piece.remove_prefix(1);
+        continue;
+      }
+      const std::size_t end = std::min(piece.find_first_of("\r\n"), piece.size());
+      require_size(line_.size() + end, options_, fmt::format("{}:{}", file_.string(), number_));
+      line_ += piece.substr(0, end);
+      if (end == piece.size()) return true;
+      after_return_ = piece[end] == '\r';
+      piece.remove_prefix(end + 1);
+      if (!finish()) return false;
+    }
+    return true;
   }
-  return true;
+
+  /// Hands over the line that was begun.
+  bool finish() {
+    const bool goes_on = sink_(line_, number_++);
+    line_.clear();
+    return goes_on;
+  }
+
+ private:
+  const fs::path& file_;
+  const TextOptions& options_;
+  LineSink sink_;
+  std::string line_;
+  std::size_t number_ = 1;
+  bool after_return_ = false;
+};
+
+bool read_lines(const fs::path& file, const TextOptions& options, const Sink& sink) {
+  bool goes_on = true;
+  LineSplitter lines(file, options, [&](const std::string& line, std::size_t number) {
+    const std::string place = fmt::format("{}:{}", file.string(), number);
+    require_utf8(line, place);
+    return is_blank(line) || sink(line_text(line, options.field, place));
+  });
+  read_file_pieces(file, [&](std::string_view piece) { return goes_on = lines.add(piece); });
+  return goes_on && lines.finish();
 }
 
-bool read_parquet(const fs::path& file, const std::string& field, const Sink& sink) {
+bool read_parquet(const fs::path& file, const TextOptions& options, const Sink& sink) {
   bool goes_on = true;
   std::size_t row = 0;
-  read_text_column(file, field, [&](std::optional<std::string_view> text) {
+  read_text_column(file, options.field, [&](std::optional<std::string_view> text) {
     const std::string place = fmt::format("{} row {}", file.string(), row++);
-    if (!text) refuse_type(field, "null", place);
+    if (!text) refuse_type(options.field, "null", place);
+    require_size(text->size(), options, place);
     require_utf8(*text, place);
     return goes_on = sink({std::string(*text), place});
   });
@@ -133,15 +193,15 @@ std::string kind_of(const fs::path& file) { return lower_case(file.extension().s
 bool is_known(const std::string& kind) { return std::ranges::find(kinds, kind) != kinds.end(); }
 
 /// False when the sink wants no more.
-bool read_one_file(const fs::path& file, const std::string& field, const Sink& sink) {
+bool read_one_file(const fs::path& file, const TextOptions& options, const Sink& sink) {
   const std::string kind = kind_of(file);
-  if (kind == ".parquet") return read_parquet(file, field, sink);
-  if (kind == ".jsonl") return read_lines(file, field, sink);
-  if (kind == ".txt") return sink({decoded(file), file.string()});
+  if (kind == ".parquet") return read_parquet(file, options, sink);
+  if (kind == ".jsonl") return read_lines(file, options, sink);
+  if (kind == ".txt") return sink({decoded(file, options), file.string()});
   refuse(fmt::format("texts are {} files", fmt::join(kinds, ", ")), file.string());
 }
 
-void read_folder(const fs::path& folder, const std::string& field, const Sink& sink) {
+void read_folder(const fs::path& folder, const TextOptions& options, const Sink& sink) {
   std::vector<fs::path> files;
   std::error_code error;
   fs::recursive_directory_iterator entries(folder, fs::directory_options::skip_permission_denied, error);
@@ -153,7 +213,7 @@ void read_folder(const fs::path& folder, const std::string& field, const Sink& s
   if (files.empty()) refuse(fmt::format("this folder has no texts ({})", fmt::join(kinds, ", ")), folder.string());
   std::ranges::sort(files);
   for (const fs::path& file : files) {
-    if (!read_one_file(file, field, sink)) return;
+    if (!read_one_file(file, options, sink)) return;
   }
 }
 
@@ -162,12 +222,12 @@ bool may_be_dataset(const std::string& name) {
   return std::ranges::count(name, '/') == 1 && !name.starts_with('.') && !is_known(kind_of(name));
 }
 
-void read_source(const std::string& source, const std::string& field, const Sink& sink) {
+void read_source(const std::string& source, const TextOptions& options, const Sink& sink) {
   std::error_code error;
   const fs::file_status status = fs::status(source, error);
-  if (fs::is_directory(status)) return read_folder(source, field, sink);
+  if (fs::is_directory(status)) return read_folder(source, options, sink);
   if (fs::exists(status)) {
-    read_one_file(source, field, sink);
+    read_one_file(source, options, sink);
     return;
   }
   if (source == "sample") {
@@ -185,8 +245,16 @@ void read_source(const std::string& source, const std::string& field, const Sink
 
 std::vector<Text> read_texts(const std::string& source, const TextOptions& options) {
   std::vector<Text> texts;
-  read_source(source, options.field, [&](Text text) {
+  std::uint64_t held = 0;
+  read_source(source, options, [&](Text text) {
     if (is_blank(text.text)) refuse("the text is empty; leave it out", text.place);
+    held += sizeof(Text) + text.text.size() + text.place.size();
+    if (held > options.most_bytes) {
+      refuse(fmt::format("with this text, the texts take more than {} of memory; pass `max_documents`, {} at most, or "
+                         "shorter texts",
+                         size_text(options.most_bytes), texts.size()),
+             text.place);
+    }
     texts.push_back(std::move(text));
     return texts.size() != options.max_documents;
   });

@@ -90,6 +90,59 @@ TEST(Texts, NothingIsReadAfterTheLastThatIsAskedFor) {
   write_bytes(folder / "b.txt", "\xff");
   EXPECT_EQ(texts_of(folder.path(), {.max_documents = 1}), Words{"x"});
   EXPECT_NE(refused(folder, folder.path(), {.max_documents = 2}), "nothing");
+  write_bytes(folder / "late.jsonl", "{\"text\": \"x\"}\n{\"text\": \"y\"}\n{\"text\": \"\xff\"}\n");
+  EXPECT_EQ(texts_of(folder / "late.jsonl", {.max_documents = 2}), (Words{"x", "y"}));
+  EXPECT_EQ(refused(folder, folder / "late.jsonl"), "input: /late.jsonl:3: this is no UTF-8 text (byte 10)");
+}
+
+// Pieces of a file end anywhere, also between \r and \n.
+TEST(Texts, LinesOfAnyLengthAndEndAreRead) {
+  const TemporaryFolder folder;
+  Words words;
+  std::string lines;
+  for (std::size_t i = 0; i < 300; ++i) {
+    words.push_back(std::to_string(i) + std::string(i * 7, 'x'));
+    lines += "{\"text\": \"" + words.back() + "\"}" + (i % 3 == 0 ? "\r\n" : i % 3 == 1 ? "\r" : "\n");
+  }
+  for (std::size_t before = 0; before < 40; ++before) {
+    write_bytes(folder / "a.jsonl", std::string(before, ' ') + lines);
+    EXPECT_EQ(texts_of(folder / "a.jsonl"), words);
+  }
+  EXPECT_EQ(places_of(folder / "a.jsonl").back(), (folder / "a.jsonl").string() + ":300");
+}
+
+// A Parquet file of 515 bytes with 20,000 rows of one text of 1 MB took 6.9 GB.
+TEST(Texts, TakeABoundedMemory) {
+  const TemporaryFolder folder;
+  std::string rows;
+  const std::string text(1000, 'x');
+  for (int i = 0; i < 100; ++i) {
+    rows += i == 0 ? "[\"" : ",\"";
+    rows += text;
+    rows += '"';
+  }
+  write_parquet(folder / "a.parquet", {{"text", array_of(arrow::utf8(), rows + "]")}}, {.rows_per_group = 100});
+  EXPECT_LT(std::filesystem::file_size(folder / "a.parquet"), 10'000U);
+  EXPECT_EQ(texts_of(folder / "a.parquet").size(), 100U);
+  const std::string told = refused(folder, folder / "a.parquet", {.most_bytes = 50'000});
+  EXPECT_TRUE(told.starts_with("input: /a.parquet row ")) << told;
+  EXPECT_NE(told.find(": with this text, the texts take more than 48.8 KiB of memory; pass `max_documents`, "),
+            std::string::npos)
+      << told;
+  EXPECT_EQ(texts_of(folder / "a.parquet", {.max_documents = 10, .most_bytes = 50'000}).size(), 10U);
+}
+
+TEST(Texts, AreNotEndless) {
+  const TemporaryFolder folder;
+  const std::string longest(100, 'x');
+  const TextOptions options{.most_text_bytes = 112};
+  write_parquet(folder / "a.parquet", {{"text", array_of(arrow::utf8(), "[\"" + longest + longest + "\"]")}});
+  write_bytes(folder / "a.txt", longest + longest);
+  write_bytes(folder / "a.jsonl", "{\"text\": \"" + longest + "\"}\n{\"text\": \"" + longest + "x\"}\n");
+  const std::string problem = ": this is longer than 0.1 KiB, too long for one text; split it";
+  EXPECT_EQ(refused(folder, folder / "a.parquet", options), "input: /a.parquet row 0" + problem);
+  EXPECT_EQ(refused(folder, folder / "a.txt", options), "input: /a.txt" + problem);
+  EXPECT_EQ(refused(folder, folder / "a.jsonl", options), "input: /a.jsonl:2" + problem);
 }
 
 TEST(Texts, TheFieldHasAName) {

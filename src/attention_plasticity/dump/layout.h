@@ -31,8 +31,9 @@ std::string head_folder_name(Side side, HeadKey head);
 
 /// The heads of a dump and their files: a folder that holds `l00h00q/data.parquet`, `l00h00k/data.parquet`, ...
 ///
-/// A head is captured if its folder's name matches `l(\d\d+)h(\d\d+)[qk]` and the folder has an entry `data.parquet`,
-/// readable or not. All other entries are ignored; `warnings` names those that look like heads (dump/near_heads.h).
+/// A head is captured if its folder's name matches `l(\d\d+)h(\d\d+)[qk]`, with numbers up to 9999, and the folder has
+/// an entry `data.parquet`, readable or not. All other entries are ignored; `warnings` names those that look like heads
+/// (dump/near_heads.h).
 struct DumpLayout {
   std::filesystem::path folder;       ///< holds the head folders
   std::optional<std::string> note;    ///< one line for the user, if the heads were found in another folder than asked

@@ -139,6 +139,8 @@ TEST(Layout, SaysWhatIsWrongWithWhatLooksLikeHeads) {
             "l0h0q is left out: a head's numbers have at least two digits; rename l0h0q to l00h00q");
   EXPECT_EQ(advice_about({"l0h0q/data.parquet", "l0h0k/data.parquet", "l10h1q/data.parquet"}),
             "l0h0k and 2 more are left out: a head's numbers have at least two digits; rename l0h0k to l00h00k");
+  EXPECT_EQ(advice_about({"l10000h00q/data.parquet", "l00h99999999999k/data.parquet"}),
+            "l00h99999999999k and 1 more are left out: layers and heads have numbers from 0 to 9999");
   EXPECT_EQ(advice_about({"l00h00q/data.parquet.gz", "l00h00k/data.parquet.gz"}),
             "l00h00k/data.parquet.gz and 1 more are left out: decompress to data.parquet, which is compressed inside "
             "already");
@@ -151,6 +153,17 @@ TEST(Layout, SaysWhatIsWrongWithWhatLooksLikeHeads) {
             "train-0.parquet and 1 more are left out: each head has a folder of its own, l00h00q/data.parquet and so "
             "on");
   EXPECT_EQ(advice_about({"a\x1b[31m.parquet"}).find('\x1b'), std::string::npos);
+}
+
+// Tables with larger numbers could be written and not be read again.
+TEST(Layout, HasNumbersUpToThoseOfTheTables) {
+  const TemporaryFolder root;
+  make_head(root / "l9999h9999q");
+  make_head(root / "l10000h00q");
+  const DumpLayout layout = find_heads(root.path(), "");
+  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{9999, 9999}}));
+  EXPECT_EQ(layout.warnings,
+            std::vector<std::string>{"l10000h00q is left out: layers and heads have numbers from 0 to 9999"});
 }
 
 TEST(Layout, WarnsOfHeadsThatAreLeftOut) {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 
+#include "attention_plasticity/base/head_number.h"
 #include "attention_plasticity/base/text.h"
 
 namespace attention_plasticity {
@@ -16,7 +18,9 @@ constexpr std::string_view parquet_ending = ".parquet";
 constexpr std::array<std::string_view, 5> compressed_files{"data.parquet.gz", "data.parquet.zst", "data.parquet.bz2",
                                                            "data.parquet.xz", "data.parquet.zip"};
 
-// Takes `letter` and digits off the front of `text`.
+constexpr int beyond = std::numeric_limits<int>::max();
+
+// Takes `letter` and digits off the front of `text`. `beyond` for a number that no int holds.
 std::optional<int> take_number(std::string_view& text, char letter, std::ptrdiff_t least_digits) {
   if (!text.starts_with(letter)) return std::nullopt;
   int number = 0;
@@ -25,10 +29,23 @@ std::optional<int> take_number(std::string_view& text, char letter, std::ptrdiff
   // from_chars would take a minus sign.
   if (first == last || *first == '-') return std::nullopt;
   const auto [end, error] = std::from_chars(first, last, number);
-  if (error != std::errc{} || end - first < least_digits) return std::nullopt;
+  if (end - first < least_digits) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return number;
+  return error == std::errc{} ? number : beyond;
 }
+
+// The head that a name means, with any numbers.
+std::optional<NamedHead> any_named_head(std::string_view name, std::ptrdiff_t least_digits) {
+  const auto layer = take_number(name, 'l', least_digits);
+  if (!layer) return std::nullopt;
+  const auto head = take_number(name, 'h', least_digits);
+  if (!head) return std::nullopt;
+  if (name == "q") return NamedHead{Side::query, {*layer, *head}};
+  if (name == "k") return NamedHead{Side::key, {*layer, *head}};
+  return std::nullopt;
+}
+
+bool is_numbered(const HeadKey& head) { return head.layer <= most_head_number && head.head <= most_head_number; }
 
 // The name that a head's folder should have; empty if `name` does not mean a head.
 std::string right_name(std::string_view name) {
@@ -47,19 +64,17 @@ const char* are(const std::set<std::string>& names) { return names.size() == 1 ?
 }  // namespace
 
 std::optional<NamedHead> parse_head_name(std::string_view name, std::ptrdiff_t least_digits) {
-  const auto layer = take_number(name, 'l', least_digits);
-  if (!layer) return std::nullopt;
-  const auto head = take_number(name, 'h', least_digits);
-  if (!head) return std::nullopt;
-  if (name == "q") return NamedHead{Side::query, {*layer, *head}};
-  if (name == "k") return NamedHead{Side::key, {*layer, *head}};
-  return std::nullopt;
+  const auto named = any_named_head(name, least_digits);
+  return named && is_numbered(named->head) ? named : std::nullopt;
 }
 
 std::span<const std::string_view> compressed_data_files() { return compressed_files; }
 
 void NearHeads::add(std::string_view folder, std::string_view file) {
-  if (right_name(folder).empty()) return;
+  if (right_name(folder).empty()) {
+    if (file == "data.parquet" && any_named_head(folder, 1)) large_numbers_.emplace(folder);
+    return;
+  }
   if (file == "data.parquet") {
     if (!parse_head_name(folder)) few_digits_.emplace(folder);
   } else if (std::ranges::find(compressed_files, file) != compressed_files.end()) {
@@ -79,6 +94,10 @@ std::vector<std::string> NearHeads::warnings() const {
     lines.push_back(fmt::format("{} {} left out: a head's numbers have at least two digits; rename {} to {}",
                                 first_and_more(few_digits_), are(few_digits_), *few_digits_.begin(),
                                 right_name(*few_digits_.begin())));
+  }
+  if (!large_numbers_.empty()) {
+    lines.push_back(fmt::format("{} {} left out: layers and heads have numbers from 0 to {}",
+                                first_and_more(large_numbers_), are(large_numbers_), most_head_number));
   }
   if (!compressed_.empty()) {
     lines.push_back(fmt::format("{} {} left out: decompress to data.parquet, which is compressed inside already",

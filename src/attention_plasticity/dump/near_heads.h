@@ -19,7 +19,7 @@ struct NamedHead {
 };
 
 /// The head that a folder's name means; none unless the name is l, digits, h, digits and q or k, with at least
-/// `least_digits` digits each.
+/// `least_digits` digits each and numbers up to most_head_number.
 std::optional<NamedHead> parse_head_name(std::string_view name, std::ptrdiff_t least_digits = 2);
 
 /// The entries of a dump's folder that look like heads but are none. Users are told of them, because a dump without
@@ -38,10 +38,11 @@ class NearHeads {
   std::string advice() const;
 
  private:
-  std::set<std::string> few_digits_;  // l0h0q
-  std::set<std::string> compressed_;  // l00h00q/data.parquet.gz
-  std::set<std::string> flat_;        // l00h00q.parquet
-  std::set<std::string> other_;       // other Parquet files beside the folders
+  std::set<std::string> few_digits_;     // l0h0q
+  std::set<std::string> large_numbers_;  // l10000h00q
+  std::set<std::string> compressed_;     // l00h00q/data.parquet.gz
+  std::set<std::string> flat_;           // l00h00q.parquet
+  std::set<std::string> other_;          // other Parquet files beside the folders
 };
 
 /// Names that data.parquet has when it is compressed.

@@ -11,6 +11,9 @@
 namespace attention_plasticity {
 namespace {
 
+// Bounds the memory of the bars. Vectors have at most 65,536 components unless `max_vector_width` is raised.
+constexpr int most_component = (1 << 20) - 1;
+
 struct HeadWeights {
   std::vector<std::pair<std::size_t, double>> weights;  // by component
   double sum = 0;
@@ -27,7 +30,7 @@ ComponentBars component_bars(const CsvTable& table, Aggregate aggregate, std::op
   std::map<std::pair<int, int>, HeadWeights> heads;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     HeadWeights& head = heads[{table.index(row, layer), table.index(row, q_head)}];
-    const auto component = static_cast<std::size_t>(table.index(row, component_column));
+    const auto component = static_cast<std::size_t>(table.index(row, component_column, most_component));
     const double weight = table.number(row, weight_column);
     if (std::isnan(weight)) continue;
     head.weights.emplace_back(component, weight);

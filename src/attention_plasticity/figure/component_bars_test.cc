@@ -42,6 +42,16 @@ TEST(ComponentBars, TakeThePythonToolkitsNamesAndGaps) {
   EXPECT_EQ(bars.shares[2], 1);
 }
 
+// Vectors may be wider than models have layers or heads.
+TEST(ComponentBars, AreThoseOfWideVectorsToo) {
+  const auto with = [](const std::string& component) {
+    return parse_csv("layer,q_head,component,weight\n0,0," + component + ",5\n", "c.csv");
+  };
+  EXPECT_EQ(component_bars(with("65535"), Aggregate::mean, {}).shares.size(), 65536U);
+  EXPECT_EQ(refusal([&] { component_bars(with("1048576"), Aggregate::mean, {}); }),
+            "input: c.csv: line 2, column 'component': '1048576' is not a whole number from 0 to 1048575");
+}
+
 TEST(ComponentBars, NeedTheirColumnsAndAWeight) {
   const auto refused = [](const std::string& text) {
     return refusal([&] { component_bars(parse_csv(text, "c.csv"), Aggregate::mean, {}); });

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention_plasticity/base/utf8.h"
+#include "attention_plasticity/base/printable.h"
 
 namespace attention_plasticity {
 namespace {
@@ -30,9 +30,9 @@ std::string font_of(const Canvas& canvas, double points) {
 
 // The largest font, up to `points`, in which a line takes at most the share `usable` of the canvas.
 std::string fitting_font(std::string_view line, const Canvas& canvas, double usable, double points) {
-  const auto letters = std::ranges::count_if(line, [](char c) { return !continues_utf8(c); });
-  const double fitting = usable * canvas.width * points_per_inch /
-                         (letter_width * static_cast<double>(std::max<std::ptrdiff_t>(letters, 1)));
+  const std::size_t letters = shown_width(printable_text(line));
+  const double fitting =
+      usable * canvas.width * points_per_inch / (letter_width * static_cast<double>(std::max<std::size_t>(letters, 1)));
   return font_of(canvas, std::clamp(fitting, smallest_points, points));
 }
 
@@ -77,15 +77,10 @@ bool is_harmless(char c) {
 const Theme& theme_of(FigureStyle style) { return style == FigureStyle::paper ? paper : screen; }
 
 std::string gnuplot_text(std::string_view text) {
-  const bool is_text = is_utf8(text);
   std::string quoted = "\"";
-  for (const char c : text) {
+  for (const char c : printable_text(text)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x80) {
-      quoted += is_text ? c : '?';
-    } else if (byte < 0x20 || byte == 0x7f) {
-      quoted += ' ';
-    } else if (is_harmless(c)) {
+    if (byte >= 0x80 || is_harmless(c)) {
       quoted += c;
     } else {
       quoted += fmt::format("\\{:03o}", byte);

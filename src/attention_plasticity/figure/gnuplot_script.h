@@ -31,10 +31,10 @@ struct Theme {
 
 const Theme& theme_of(FigureStyle style);
 
-/// `text` as a gnuplot string in double quotes. Letters, digits and a few signs stand for themselves; everything else
-/// is an octal code, so that gnuplot sees no quote, backtick, macro or escape of the text. (Single quotes are not safe:
-/// a doubled quote inside them stands for one quote, but gnuplot 5.4 takes it at the beginning for the end of the
-/// string.) Line breaks and other control characters become blanks; bytes that are not UTF-8 become question marks.
+/// printable_text of `text` as a gnuplot string in double quotes. Letters, digits and a few signs stand for themselves;
+/// everything else is an octal code, so that gnuplot sees no quote, backtick, macro or escape of the text. (Single
+/// quotes are not safe: a doubled quote inside them stands for one quote, but gnuplot 5.4 takes it at the beginning for
+/// the end of the string.)
 std::string gnuplot_text(std::string_view text);
 
 /// '#rrggbb', or '#aarrggbb' with `opacity` below 1 (in gnuplot an alpha of 0 is opaque).

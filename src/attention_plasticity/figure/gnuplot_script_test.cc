@@ -16,14 +16,19 @@ TEST(GnuplotText, EscapesAllButHarmlessCharacters) {
 }
 
 TEST(GnuplotText, IsOneLine) {
-  EXPECT_EQ(gnuplot_text("a\nb\r\tc\x7f"), "\"a b  c \"");
-  EXPECT_EQ(gnuplot_text("a\\\nsystem"), R"("a\134 system")");
-  EXPECT_EQ(gnuplot_text(std::string("a\0b", 3)), "\"a b\"");
+  EXPECT_EQ(gnuplot_text("a\nb\r\tc\x7f"), R"("a\134nb\134x0d\134x09c\134x7f")");
+  EXPECT_EQ(gnuplot_text("a\\\nsystem"), R"("a\134\134nsystem")");
+  EXPECT_EQ(gnuplot_text(std::string("a\0b", 3)), R"("a\134x00b")");
 }
 
 TEST(GnuplotText, IsUtf8) {
   EXPECT_EQ(gnuplot_text("é—"), "\"é—\"");
-  EXPECT_EQ(gnuplot_text("a\xff\xfe"), "\"a?\?\"");
+  EXPECT_EQ(gnuplot_text("a\xff\xfe"), R"("a\134xff\134xfe")");
+}
+
+TEST(GnuplotText, HasNoMarksOfDirectionAndNoControls) {
+  EXPECT_EQ(gnuplot_text("gpj.\u202exe"), R"("gpj.\134u202exe")");
+  EXPECT_EQ(gnuplot_text("a\u009b31m\u200b"), R"("a\134u009b31m\134u200b")");
 }
 
 TEST(GnuplotColor, HasAnAlphaOfZeroWhenOpaque) {
@@ -62,6 +67,21 @@ std::string labels_of(const std::vector<Tick>& ticks) {
   std::string labels;
   for (const Tick& tick : ticks) labels += tick.label + " ";
   return labels;
+}
+
+TEST(TitleCommand, CountsLettersThatAreSpelledOut) {
+  const Canvas canvas;
+  const auto font = [&](const std::string& title) {
+    const std::string command = title_command(title, canvas);
+    return command.substr(command.rfind(" font "));
+  };
+  std::string marks;
+  std::string spelled;
+  for (int i = 0; i < 40; ++i) {
+    marks += "\u202e";
+    spelled += "\\u202e";
+  }
+  EXPECT_EQ(font(marks), font(spelled));
 }
 
 TEST(ValueTicks, AreRoundAndFew) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -25,13 +26,21 @@ std::uint64_t size_or_zero(const fs::path& file) {
   return missing ? 0 : size;
 }
 
+// A listing may name any sizes: their sum must not begin at 0 again.
+std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  return a > most - b ? most : a + b;
+}
+
 }  // namespace
 
 void check_disk_space(const Snapshot& snapshot, const std::vector<RepoFile>& files) {
   std::uint64_t needed = 0;
   for (const RepoFile& file : files) {
     if (snapshot.cache().holds_blob(file.etag)) continue;
-    needed += file.size - std::min(file.size, size_or_zero(snapshot.cache().partial_blob(file.etag)));
+    const std::uint64_t missing =
+        file.size - std::min(file.size, size_or_zero(snapshot.cache().partial_blob(file.etag)));
+    needed = saturated_sum(needed, missing);
   }
   const std::uintmax_t available = free_disk_bytes(snapshot.cache().root());
   if (needed <= available) return;
@@ -52,7 +61,7 @@ Downloads::Downloads(const Snapshot& snapshot, std::vector<RepoFile> files, int 
   progress_.all_files = files_.size();
   for (const RepoFile& file : files_) {
     absent_.insert(file.path);
-    progress_.all_bytes += file.size;
+    progress_.all_bytes = saturated_sum(progress_.all_bytes, file.size);
   }
   if (files_.empty()) return;
   snapshot_.cache().prepare();

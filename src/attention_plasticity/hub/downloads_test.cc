@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 #include "attention_plasticity/error.h"
@@ -180,6 +181,20 @@ TEST_F(DownloadsTest, MustFitOnTheDisk) {
     EXPECT_NE(std::string(error.what()).find("1048576.0 TiB"), std::string::npos) << error.what();
   }
   EXPECT_NO_THROW(check_disk_space(snapshot, {{"small", 1, std::string(64, 'a'), true}}));
+}
+
+// 2048 times 2^53 is 2^64, which 64 bits take for 0.
+TEST_F(DownloadsTest, MustFitOnTheDiskWhateverTheSizesSumTo) {
+  const Snapshot snapshot = open();
+  std::vector<RepoFile> files;
+  for (int i = 0; i < 2048; ++i) {
+    files.push_back({"file-" + std::to_string(i), std::uint64_t{1} << 53U, std::string(64, 'c'), true});
+  }
+  EXPECT_THROW(check_disk_space(snapshot, files), Error);
+  std::stop_source stop;
+  stop.request_stop();
+  const Downloads downloads(snapshot, files, 1, observer(), stop.get_token());
+  EXPECT_EQ(downloads.progress().all_bytes, std::numeric_limits<std::uint64_t>::max());
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <set>
+#include <type_traits>
 #include <vector>
 
 #include "attention_plasticity/base/printable.h"
@@ -19,7 +21,8 @@ using nlohmann::json;
 // files took 3.5 s in place of 0.06 s.
 class RuleCheck final : public nlohmann::json_sax<json> {
  public:
-  RuleCheck(std::string_view text, const JsonRules& rules) : text_(text), rules_(rules) {}
+  RuleCheck(std::string_view text, const JsonRules& rules, std::size_t most_keys)
+      : text_(text), rules_(rules), most_keys_(most_keys) {}
 
   /// What is wrong; empty when nothing is.
   const std::string& problem() const { return problem_; }
@@ -37,7 +40,11 @@ class RuleCheck final : public nlohmann::json_sax<json> {
   bool end_array() override { return close(); }
 
   bool key(std::string& name) override {
-    if (!rules_.unique_keys || keys_.back().insert(name).second) return true;
+    Level& level = levels_.back();
+    if (++level.keys > most_keys_) {
+      return refuse(fmt::format("has an object with more than {} keys, which no file of this program has", most_keys_));
+    }
+    if (!rules_.unique_keys || level.names.insert(name).second) return true;
     return refuse(fmt::format("holds the key {} twice", quoted_text(name)));
   }
 
@@ -49,14 +56,20 @@ class RuleCheck final : public nlohmann::json_sax<json> {
   }
 
  private:
+  // A list or an object that is open.
+  struct Level {
+    std::size_t keys = 0;
+    std::set<std::string> names = {};  // where they must be unique
+  };
+
   bool open() {
-    keys_.emplace_back();
-    if (keys_.size() <= rules_.most_levels) return true;
+    levels_.emplace_back();
+    if (levels_.size() <= rules_.most_levels) return true;
     return refuse(fmt::format("is nested more than {} levels deep", rules_.most_levels));
   }
 
   bool close() {
-    keys_.pop_back();
+    levels_.pop_back();
     return true;
   }
 
@@ -67,7 +80,8 @@ class RuleCheck final : public nlohmann::json_sax<json> {
 
   std::string_view text_;
   const JsonRules& rules_;
-  std::vector<std::set<std::string>> keys_;  // one set for each list and object that is open
+  std::size_t most_keys_;
+  std::vector<Level> levels_;
   std::string problem_;
 };
 
@@ -82,7 +96,8 @@ AnyJson parse_json(std::string_view text, const JsonRules& rules) {
   if (text.size() > rules.most_bytes) {
     refuse(rules, fmt::format("is longer than {}", size_text(rules.most_bytes)));
   }
-  RuleCheck check(text, rules);
+  constexpr bool is_ordered = std::is_same_v<AnyJson, Json>;
+  RuleCheck check(text, rules, is_ordered ? most_ordered_keys : std::numeric_limits<std::size_t>::max());
   if (!json::sax_parse(text, &check)) refuse(rules, check.problem());
   return AnyJson::parse(text);
 }

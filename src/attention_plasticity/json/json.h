@@ -20,6 +20,10 @@ namespace attention_plasticity {
 /// into nlohmann::json, whose keys are sorted: finding a key among n takes log n steps there, and n here.
 using Json = nlohmann::ordered_json;
 
+/// The most keys of an object that is read into Json. Reading n keys takes n²/2 steps: 100,000 took 16 s. The largest
+/// object that the program writes and reads is a configuration, with some 60 keys; lists hold what grows with heads.
+inline constexpr std::size_t most_ordered_keys = 1000;
+
 /// What JSON text may hold, and how messages name it.
 struct JsonRules {
   std::string file = {};              ///< the file of an Error; may be empty
@@ -32,7 +36,7 @@ struct JsonRules {
 
 /// The value of JSON text, as nlohmann::json or as Json. Throws Error with the place where the text is not valid
 /// (the line, or when there is a subject, the byte from 1 on), or with the rule that it breaks. Takes time and memory
-/// in proportion to the text, whatever it holds (Json: as long as objects have few keys).
+/// in proportion to the text, whatever it holds; an object of more than `most_ordered_keys` is refused as Json.
 template <typename AnyJson = nlohmann::json>
 AnyJson parse_json(std::string_view text, const JsonRules& rules);
 

@@ -47,6 +47,25 @@ TEST(ParseJson, RefusesNestingBeyondItsLevels) {
   EXPECT_EQ(refusal(R"([{"a": []}, {"b": []}, "[[[["])", {.most_levels = 3}), "nothing");
 }
 
+std::string object_of_keys(std::size_t count) {
+  std::string text = "{";
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":0";
+  return text + "}";
+}
+
+// 100,000 keys took 16 s.
+TEST(ParseJson, RefusesManyKeysInOneObjectWhereTheirOrderIsKept) {
+  EXPECT_EQ(parse_json<Json>(object_of_keys(most_ordered_keys), {}).size(), most_ordered_keys);
+  EXPECT_EQ(parse_json<Json>("[" + object_of_keys(600) + "," + object_of_keys(600) + "]", {}).size(), 2U);
+  EXPECT_EQ(parse_json(object_of_keys(100'000), {}).size(), 100'000U);
+  try {
+    parse_json<Json>("[" + object_of_keys(100'000) + "]", {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "has an object with more than 1000 keys, which no file of this program has");
+  }
+}
+
 TEST(ParseJson, RefusesLongText) {
   EXPECT_EQ(refusal("[1] ", {.most_bytes = 4}), "nothing");
   EXPECT_EQ(refusal(std::string(2048, ' ') + "1", {.most_bytes = 2048}), "is longer than 2.0 KiB");

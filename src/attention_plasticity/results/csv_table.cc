@@ -16,8 +16,6 @@
 namespace attention_plasticity {
 namespace {
 
-constexpr int max_index = 9999;
-
 bool says_nan(std::string_view text) { return text.size() == 3 && lower_case(text) == "nan"; }
 
 // Reads one record after another. A line break ends a record unless it is inside quotes.
@@ -133,11 +131,11 @@ double CsvTable::number(std::size_t row, std::size_t column) const {
   return *value;
 }
 
-int CsvTable::index(std::size_t row, std::size_t column) const {
+int CsvTable::index(std::size_t row, std::size_t column, int most) const {
   const std::optional<double> value = finite_number(rows[row][column]);
   // 3.0 is an index too: pandas writes whole numbers like this when a value of the column is missing.
-  if (!value || *value < 0 || *value > max_index || *value != std::floor(*value)) {
-    refuse_field(*this, row, column, fmt::format("a whole number from 0 to {}", max_index));
+  if (!value || *value < 0 || *value > most || *value != std::floor(*value)) {
+    refuse_field(*this, row, column, fmt::format("a whole number from 0 to {}", most));
   }
   return static_cast<int>(*value);
 }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "attention_plasticity/base/head_number.h"
+
 namespace attention_plasticity {
 
 /// A CSV file (RFC 4180) as text: a header, and rows with as many fields as the header.
@@ -23,9 +25,9 @@ struct CsvTable {
   /// not count. Throws Error(input), naming line and column, for other text.
   double number(std::size_t row, std::size_t column) const;
 
-  /// The index in a field, such as a layer or a head: a whole number from 0 to 9999. Throws Error(input) for other
+  /// The index in a field, such as a layer or a head: a whole number from 0 to `most`. Throws Error(input) for other
   /// text.
-  int index(std::size_t row, std::size_t column) const;
+  int index(std::size_t row, std::size_t column, int most = most_head_number) const;
 
   /// The whole number in a field, such as a bucket: from 0 to 2^63 - 1, to the last digit. Throws Error(input) for
   /// other text.

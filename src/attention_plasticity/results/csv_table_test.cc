@@ -47,6 +47,7 @@ TEST(CsvTable, HasWholeNumbersToTheLastDigit) {
 RC_GTEST_PROP(CsvTable, ReadsBackTheExtremesOfEveryTable, ()) {
   constexpr std::array<std::int64_t, 8> integers{
       0, 1, 9'999, 10'000, 2147483648, 9007199254740993, 1LL << 62U, std::numeric_limits<std::int64_t>::max()};
+  constexpr std::array<std::int64_t, 5> head_ids{0, 1, 99, 100, most_head_number};
   using Limits = std::numeric_limits<double>;
   constexpr std::array<double, 9> numbers{0.0,
                                           -0.0,
@@ -65,7 +66,7 @@ RC_GTEST_PROP(CsvTable, ReadsBackTheExtremesOfEveryTable, ()) {
     for (auto& row : rows) {
       for (const ResultColumn& column : table.columns) {
         if (is_head_id(column)) {
-          row.emplace_back(*rc::gen::inRange<std::int64_t>(0, 10'000));
+          row.emplace_back(*rc::gen::elementOf(head_ids));
         } else if (column.type == ColumnType::integer) {
           row.emplace_back(*rc::gen::elementOf(integers));
         } else {

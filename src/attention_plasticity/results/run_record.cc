@@ -7,6 +7,7 @@
 #include <fstream>
 #include <limits>
 
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
@@ -38,6 +39,11 @@ int schema_of(const json& run, const std::string& file) {
   return static_cast<int>(*schema);
 }
 
+bool is_sha256(std::string_view text) {
+  constexpr std::size_t digits = 64;
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 std::vector<RecordedTable> tables_of(const json& run, const std::string& file) {
   const json* tables = find_field(run, "tables");
   if (tables == nullptr || !tables->is_array()) refuse("names no tables, so it is not the run.json of a run", file);
@@ -47,6 +53,10 @@ std::vector<RecordedTable> tables_of(const json& run, const std::string& file) {
     const auto path = text_in(&table, "file");
     auto sha256 = text_in(&table, "sha256");
     if (!path || !sha256) refuse("has a table without file or sha256", file);
+    if (!is_sha256(*sha256)) {
+      refuse(fmt::format("has the SHA-256 {} for a table, which is not 64 hexadecimal digits", quoted_text(*sha256)),
+             file);
+    }
     recorded.push_back({file_name(*path), std::move(sha256)});
   }
   return recorded;

@@ -27,7 +27,7 @@ struct RunInput {
 /// A table of a run.
 struct RecordedTable {
   std::string name;                   ///< of its file, without the folder
-  std::optional<std::string> sha256;  ///< of its bytes, in hexadecimal; none in schema 1
+  std::optional<std::string> sha256;  ///< of its bytes, 64 hexadecimal digits; none in schema 1
 };
 
 struct RunRecord {

@@ -16,7 +16,8 @@ TEST(RunRecord, HoldsWhoseTablesTheyAre) {
       R"({"schema": 2, "input": {"repo": "a/b", "revision": "main", "root": null, "folder": "/cache/x"},
           "model": {"name": "lab"}, "config": {"output_csv": "sub/m.csv", "time_csv": null},
           "heads": {"done": 3}, "summary": {"ap_overall": {"mean": 0.5}, "ap_exact": {"mean": null}},
-          "files": ["o/sub/m.csv", "o/run.json"], "tables": [{"file": "o/sub/m.csv", "sha256": "ab"}]})",
+          "files": ["o/sub/m.csv", "o/run.json"], "tables": [{"file": "o/sub/m.csv", "sha256": ")" +
+          std::string(64, 'a') + R"("}]})",
       "run.json");
   EXPECT_EQ(record.schema, 2);
   EXPECT_EQ(record.input.repo, "a/b");
@@ -30,7 +31,7 @@ TEST(RunRecord, HoldsWhoseTablesTheyAre) {
   EXPECT_TRUE(std::isnan(record.means.at("ap_exact")));
   ASSERT_EQ(record.tables.size(), 1U);
   ASSERT_NE(record.find("m.csv"), nullptr);
-  EXPECT_EQ(record.find("m.csv")->sha256, "ab");
+  EXPECT_EQ(record.find("m.csv")->sha256, std::string(64, 'a'));
   EXPECT_EQ(record.find("run.json"), nullptr);
 }
 
@@ -54,6 +55,12 @@ TEST(RunRecord, RefusesWhatIsNotOfARun) {
             "input: run.json: names no files, so it is not the run.json of a run" + advice);
   EXPECT_EQ(problem(R"({"schema": 2, "tables": [{"file": "x.csv"}]})"),
             "input: run.json: has a table without file or sha256" + advice);
+  EXPECT_EQ(problem(R"({"schema": 2, "tables": [{"file": "victim.txt", "sha256": ""}]})"),
+            "input: run.json: has the SHA-256 '' for a table, which is not 64 hexadecimal digits" + advice);
+  EXPECT_EQ(
+      problem((R"({"schema": 2, "tables": [{"file": "a.csv", "sha256": ")" + std::string(64, 'A') + "\"}]}").c_str()),
+      "input: run.json: has the SHA-256 '" + std::string(64, 'A') +
+          "' for a table, which is not 64 hexadecimal digits" + advice);
 }
 
 // The example of FIPS 180-2.

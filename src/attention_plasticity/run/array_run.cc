@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "attention_plasticity/base/head_number.h"
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/memory.h"
@@ -66,6 +67,13 @@ PreparedRun prepare(std::span<const ArrayPasses::Head> heads, const RunConfig& c
     const HeadId& head = heads[i].head;
     if (i > 0 && head.layer == heads[i - 1].head.layer && head.q_head == heads[i - 1].head.q_head) {
       throw Error(ErrorKind::usage, fmt::format("layer {} q_head {} is given twice", head.layer, head.q_head));
+    }
+    for (const int number : {head.layer, head.q_head, head.k_head}) {
+      if (number < 0 || number > most_head_number) {
+        throw Error(ErrorKind::usage,
+                    fmt::format("layer {} q_head {} k_head {}: layers and heads have numbers from 0 to {}", head.layer,
+                                head.q_head, head.k_head, most_head_number));
+      }
     }
     largest.layer = std::max(largest.layer, head.layer);
     largest.q_head = std::max(largest.q_head, head.q_head);

@@ -23,8 +23,8 @@ struct ArrayRun {
 /// Measures the heads as a run over a dump with the same rows does, to the last digit: heads of one key head share its
 /// keys, a head that cannot be measured is a failure of its own, and the error of the model leaves the same examples
 /// out of all heads. `rotation`: none: the one that the vectors show. Throws Error(usage) for two heads of one number,
-/// sizes of the model that do not hold the heads, and, with `rotation_check: error`, vectors that contradict the
-/// rotation.
+/// numbers above 9999, sizes of the model that do not hold the heads, and, with `rotation_check: error`, vectors that
+/// contradict the rotation.
 ArrayRun analyze_arrays(std::vector<ArrayHead> heads, RunConfig config, std::optional<ModelRotation> rotation,
                         const RunObserver& observer, const std::stop_token& stop);
 

@@ -90,6 +90,20 @@ TEST(ArrayRun, WithoutTheRowsOfAPassIsInterrupted) {
   EXPECT_EQ(run.run.results.size(), 2U);
 }
 
+// Tables with larger numbers could be written and not be read again.
+TEST(ArrayRun, RefusesNumbersBeyondThoseOfTheTables) {
+  const SmallArrays arrays;
+  Observed told;
+  ArrayHead head = arrays.heads[0];
+  head.head.layer = 10'000;
+  try {
+    analyze_arrays({head}, small_config(), small_rotation(), told.observer(), {});
+    FAIL() << "it was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), "layer 10000 q_head 0 k_head 0: layers and heads have numbers from 0 to 9999");
+  }
+}
+
 TEST(ArrayRun, RefusesAHeadThatIsGivenTwice) {
   const SmallArrays arrays;
   Observed told;

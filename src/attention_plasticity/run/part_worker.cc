@@ -43,7 +43,7 @@ MeasuredPart MeasuredPart::of_bytes(std::string_view bytes) {
   try {
     return {outcomes_of_bytes(bytes.substr(end + 1)), json.at("warnings").get<std::vector<std::string>>(),
             json.at("simd").get<std::string>(),       json.at("other_times").get<bool>(),
-            json.at("cpu_s").get<double>(),           json.at("peak_rss_bytes").get<std::uint64_t>()};
+            json.at("cpu_s").get<double>(),           recorded<std::uint64_t>(json.at("peak_rss_bytes"))};
   } catch (const nlohmann::json::exception&) {
     throw Error(ErrorKind::input, "does not hold what a worker measured");
   }

@@ -153,6 +153,13 @@ TEST_F(PartWorkerTest, OtherHeadsAndOtherBytesAreRefused) {
   EXPECT_EQ(refusal([&] { std::rethrow_exception(damaged.failure); }), "input: does not hold what a worker measured");
 }
 
+TEST(MeasuredPart, HasWholeNumbersOfBytes) {
+  std::string bytes = MeasuredPart{{}, {}, "avx2", false, 0, 4096}.bytes();
+  EXPECT_EQ(MeasuredPart::of_bytes(bytes).peak_rss_bytes, 4096U);
+  bytes.replace(bytes.find("4096"), 4, "1e300");
+  EXPECT_EQ(refusal([&] { MeasuredPart::of_bytes(bytes); }), "input: does not hold what a worker measured");
+}
+
 TEST_F(PartWorkerTest, AnotherVersionIsRefused) {
   std::string other = manifest();
   const std::string key = "\"version\": \"";

@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 
+#include "attention_plasticity/base/head_number.h"
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/utf8.h"
@@ -20,8 +21,8 @@
 namespace attention_plasticity {
 namespace {
 
-// Bounds the memory that a range such as 0-2000000000 would take. No model has that many layers or heads.
-constexpr int max_index = 9999;
+// Bounds the memory that a range such as 0-2000000000 would take.
+constexpr int max_index = most_head_number;
 constexpr std::uint64_t max_count = std::numeric_limits<std::int32_t>::max();
 
 [[noreturn]] void refuse(std::string_view text, std::string_view problem) {

@@ -281,10 +281,23 @@ YamlList read_yaml_list(const std::string& file, const std::string& list, const 
   if (!items || !items.IsSequence() || items.size() == 0) {
     refuse(file, fmt::format("has no list `{}` with an item for each run", list));
   }
+  // Items may be aliases of one large item.
+  std::size_t left = max_file_size;
   for (const YAML::Node& item : items) {
     const std::string where = place_of(file, item.Mark());
     if (!item.IsMap()) refuse(where, fmt::format("an item of `{}` is a mapping of fields to values", list));
-    found.entries.push_back({where, settings_of(item, file, entry_fields)});
+    YamlEntry entry{where, settings_of(item, file, entry_fields)};
+    for (const Setting& setting : entry.settings) {
+      const std::size_t size = setting.field.size() + (setting.value ? setting.value->size() : 0);
+      if (size > left) {
+        refuse(file,
+               fmt::format("the items of `{}` grow to more than 1 MiB by their aliases; write what they share beside "
+                           "the list, once",
+                           list));
+      }
+      left -= size;
+    }
+    found.entries.push_back(std::move(entry));
   }
   return found;
 }

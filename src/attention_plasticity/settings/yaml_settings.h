@@ -30,7 +30,8 @@ struct YamlList {
 };
 
 /// Reads one. `list` is the key of the list, `fields` those beside it and `entry_fields` those of its items. Throws as
-/// read_yaml_settings does, and Error(usage) when there is no such list.
+/// read_yaml_settings does, and Error(usage) when there is no such list, and when its items hold more than 1 MiB in
+/// all, which takes aliases.
 YamlList read_yaml_list(const std::string& file, const std::string& list, const std::vector<Field>& fields,
                         const std::vector<Field>& entry_fields);
 

@@ -40,6 +40,16 @@ IdColumns find_ids(const CsvTable& table) {
               table.file);
 }
 
+// The most labels of a file. Each is compared with every measure.
+constexpr std::size_t most_labels = 1000;
+// The most columns of which a note of their own tells that they are left out.
+constexpr std::size_t most_notes = 5;
+
+// A column without a name is an index that pandas wrote.
+bool may_be_label(const std::string& name) {
+  return !name.empty() && std::ranges::find(id_columns, name) == id_columns.end();
+}
+
 // None, with a note in `labels`, when a field is not a number.
 std::optional<std::vector<double>> label_values(const CsvTable& table, std::span<const std::size_t> rows,
                                                 std::size_t column, HeadLabels& labels) {
@@ -57,6 +67,12 @@ std::optional<std::vector<double>> label_values(const CsvTable& table, std::span
 
 HeadLabels labels_of_table(const CsvTable& table) {
   const IdColumns ids = find_ids(table);
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(table.columns, may_be_label));
+  if (count > most_labels) {
+    throw Error(ErrorKind::input,
+                fmt::format("has {} columns of labels, and at most {} are read; leave out columns", count, most_labels),
+                table.file);
+  }
   HeadLabels labels{table.file, ids.of_kv_heads, {}, {}, {}};
   std::vector<LabelledHead> unsorted;
   unsorted.reserve(table.rows.size());
@@ -77,9 +93,14 @@ HeadLabels labels_of_table(const CsvTable& table) {
   for (const std::size_t row : rows) labels.heads.push_back(unsorted[row]);
   for (std::size_t column = 0; column < table.columns.size(); ++column) {
     const std::string& name = table.columns[column];
-    // A column without a name is an index that pandas wrote.
-    if (name.empty() || std::ranges::find(id_columns, name) != id_columns.end()) continue;
+    if (!may_be_label(name)) continue;
     if (auto values = label_values(table, rows, column, labels)) labels.labels.push_back({name, std::move(*values)});
+  }
+  if (labels.notes.size() > most_notes) {
+    const std::size_t more = labels.notes.size() - most_notes;
+    labels.notes.resize(most_notes);
+    labels.notes.push_back(fmt::format("{}: {} more {} left out as labels: not all of their fields are numbers",
+                                       table.file, more, more == 1 ? "column is" : "columns are"));
   }
   if (labels.labels.empty())
     throw Error(ErrorKind::input, "has no column of numbers beside layer and head", table.file);

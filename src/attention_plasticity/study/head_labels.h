@@ -42,7 +42,7 @@ struct HeadLabels {
 /// Reads three layouts, told apart by their content:
 ///
 /// * CSV with `layer` and `q_head` (or `head`, which means the same; or `k_head`): every other column of numbers is a
-///   label; other columns are left out, with a note;
+///   label; other columns are left out, with a note. There are at most 1,000 other columns;
 /// * a matrix of layers by KV heads, separated by tabs, without a header: one label `score`;
 /// * a JSON object {"layer-head": [scores...]} of query heads: one label `score`, the mean of the list.
 ///

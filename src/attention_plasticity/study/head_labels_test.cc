@@ -60,6 +60,32 @@ TEST(HeadLabels, LeaveOutColumnsOfTextWithANote) {
                                                     "a finite number"}));
 }
 
+TEST(HeadLabels, SumUpTheNotesOfManyColumnsOfText) {
+  std::string header = "layer,q_head,x";
+  std::string row = "0,0,1";
+  for (int i = 0; i < 20; ++i) {
+    header += ",role" + std::to_string(i);
+    row += ",copy";
+  }
+  const HeadLabels labels = parse_head_labels(header + "\n" + row + "\n", "l");
+  EXPECT_EQ(labels.labels.size(), 1U);
+  ASSERT_EQ(labels.notes.size(), 6U);
+  EXPECT_EQ(labels.notes[4], "l: left out as a label: line 2, column 'role4': 'copy' is not a finite number");
+  EXPECT_EQ(labels.notes[5], "l: 15 more columns are left out as labels: not all of their fields are numbers");
+}
+
+TEST(HeadLabels, AreAtMostAThousand) {
+  std::string header = "layer,q_head";
+  std::string row = "0,0";
+  for (int i = 0; i < 1000; ++i) {
+    header += ",c" + std::to_string(i);
+    row += ",1";
+  }
+  EXPECT_EQ(parse_head_labels(header + "\n" + row + "\n", "l").labels.size(), 1000U);
+  EXPECT_EQ(refused(header + ",d\n" + row + ",1\n"),
+            "input: l: has 1001 columns of labels, and at most 1000 are read; leave out columns");
+}
+
 TEST(HeadLabels, AreReadFromAMatrixOfKvHeads) {
   const HeadLabels labels = parse_head_labels("# scores\n1.0e+00\t0.25\r\n\n0\tnan\n", "l");
   EXPECT_TRUE(labels.of_kv_heads);

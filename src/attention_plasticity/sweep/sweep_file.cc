@@ -10,6 +10,7 @@
 #include "attention_plasticity/base/folder_names.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/results/schema.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/settings/yaml_settings.h"
 #include "attention_plasticity/store/store.h"
@@ -37,7 +38,16 @@ const FieldTable<ItemName>& name_table() {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", place, problem));
 }
 
+// Far more than a sweep has, and few enough to be held in memory.
+constexpr std::size_t most_runs = 10'000;
+// Of the settings of all runs together, with those that they share.
+constexpr std::size_t most_bytes = std::size_t{64} << 20U;
+
 bool is_pattern(std::string_view text) { return text.find_first_of("*?") != std::string_view::npos; }
+
+std::size_t bytes_of(const Setting& setting) {
+  return setting.field.size() + (setting.value ? setting.value->size() : 0);
+}
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
@@ -167,11 +177,39 @@ class Reading {
         refuse_at(entry.where, fmt::format("the name {} is that of a run of {} already; names must differ",
                                            quoted_text(variant.name), first->second));
       }
+      if (sweep_.runs.size() == most_runs) refuse_count(sweep_.runs.size() + 1, entry.where);
       std::vector<Setting> own = settings;
-      if (variant.setting) own.push_back(*variant.setting);
+      if (variant.setting) own.push_back(std::move(*variant.setting));
       own.push_back({"output_dir", (fs::path(sweep_.output_dir) / variant.name).string(), entry.where});
-      sweep_.runs.push_back({variant.name, resolve_config(own), entry.where});
+      SweepRun run{variant.name, resolve_config(own), entry.where};
+      take(own, run);
+      sweep_.runs.push_back(std::move(run));
     }
+  }
+
+  [[noreturn]] static void refuse_count(std::size_t count, const std::string& where) {
+    refuse_at(where,
+              fmt::format("with this item the sweep has {} runs or more, and at most {} are run; split the sweep, or "
+                          "write a pattern that matches less",
+                          count, most_runs));
+  }
+
+  // Counts what a run holds in memory: its settings, the path of each table, which begins with the folder, and its
+  // lists: `layers: 0-9999` has 10,000 numbers.
+  void take(std::span<const Setting> settings, const SweepRun& run) {
+    std::size_t size = 0;
+    for (const Setting& setting : settings) size += bytes_of(setting);
+    size += result_tables().size() * bytes_of(settings.back());
+    for (const auto* list : {&run.config.layers, &run.config.q_heads}) {
+      if (*list) size += (*list)->size() * sizeof(int);
+    }
+    if (size > left_) {
+      refuse_at(run.where,
+                fmt::format("with this item the settings of the {} grow to more than {}; write shorter values beside "
+                            "`runs`, which every run has, or split the sweep",
+                            counted_text(sweep_.runs.size() + 1, "run"), size_text(most_bytes)));
+    }
+    left_ -= size;
   }
 
   std::vector<Variant> variants(const std::optional<std::string>& name, std::span<const Setting> settings,
@@ -208,6 +246,7 @@ class Reading {
                       std::ranges::find_if(pattern, [](const fs::path& part) { return is_pattern(part.string()); })));
     const std::vector<fs::path> folders = matching_folders(pattern);
     if (folders.empty()) root.refuse("no folder matches this pattern");
+    if (folders.size() > most_runs) refuse_count(folders.size(), root.where);
     std::vector<Variant> found;
     found.reserve(folders.size());
     for (const fs::path& folder : folders) {
@@ -250,6 +289,7 @@ class Reading {
     const auto repeated = std::ranges::unique(names);
     names.erase(repeated.begin(), repeated.end());
     if (names.empty()) revision.refuse(fmt::format("no branch or tag of {} matches this pattern", quoted_text(repo)));
+    if (names.size() > most_runs) refuse_count(names.size(), revision.where);
     std::vector<Variant> found;
     found.reserve(names.size());
     for (const std::string& ref : names) found.push_back(variant(name, ref, revision, ref));
@@ -260,6 +300,7 @@ class Reading {
   std::span<const Setting> flags_;
   const RefsOf& refs_;
   Sweep sweep_;
+  std::size_t left_ = most_bytes;
   std::map<std::string, std::string> places_;  // of runs, by name
 };
 

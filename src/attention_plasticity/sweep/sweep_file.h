@@ -41,7 +41,8 @@ using RefsOf = std::function<RepoRefs(const std::string& repo)>;
 /// Reads a sweep. `flags` win over the file, for all runs. A relative path is one from the working folder, as in any
 /// configuration. Runs of a pattern are in the order of the numbers in their names. Throws Error(usage), naming file
 /// and line, as read_yaml_list and resolve_config do; for a file without `output_dir`, a name that is no folder's or
-/// occurs twice, and a pattern that nothing matches.
+/// occurs twice, a pattern that nothing matches, more than 10,000 runs, and more than 64 MiB of settings in all runs
+/// together.
 Sweep read_sweep(const std::string& file, std::span<const Setting> flags, const RefsOf& refs);
 
 /// The fields of an item: `name` and those of the configuration.

@@ -101,6 +101,48 @@ TEST_F(SweepFile, APatternOfFoldersIsARunForEachInTheOrderOfNumbers) {
   EXPECT_EQ(sweep.runs[2].config.dataset_local_root, (folder_ / "dumps/step-100/heads").string());
 }
 
+// 100,000 aliases of an item of 400 kB took 7.9 GB.
+TEST_F(SweepFile, ItemsDoNotGrowByAliases) {
+  const std::string large(300'000, 'x');
+  EXPECT_EQ(
+      complaint("output_dir: out\nruns:\n  - &a {name: " + large + "}\n  - *a\n  - *a\n  - *a\n"),
+      ": the items of `runs` grow to more than 1 MiB by their aliases; write what they share beside the list, once");
+}
+
+// 15,000 runs that shared 500 kB took 7.4 GB.
+TEST_F(SweepFile, RunsDoNotMultiplyWhatTheyShare) {
+  std::string text = "output_dir: out\nmodel_dir: " + std::string(500'000, 'x') + "\nruns:\n";
+  for (int i = 0; i < 200; ++i) text += "  - {name: r" + std::to_string(i) + ", dataset_local_root: d}\n";
+  EXPECT_EQ(complaint(text),
+            ":138: with this item the settings of the 135 runs grow to more than 64.0 MiB; write shorter values beside "
+            "`runs`, which every run has, or split the sweep");
+  text = "output_dir: " + std::string(200'000, 'x') + "\nruns:\n";
+  for (int i = 0; i < 200; ++i) text += "  - {name: r" + std::to_string(i) + ", dataset_local_root: d}\n";
+  EXPECT_NE(complaint(text).find("grow to more than 64.0 MiB"), std::string::npos);
+  text = "output_dir: out\nlayers: 0-9999\nruns:\n";
+  for (int i = 0; i < 2000; ++i) text += "  - {name: r" + std::to_string(i) + ", dataset_local_root: d}\n";
+  EXPECT_NE(complaint(text).find("grow to more than 64.0 MiB"), std::string::npos);
+}
+
+TEST_F(SweepFile, HasAtMostTenThousandRuns) {
+  std::string text = "output_dir: out\nruns:\n";
+  for (int i = 0; i < 10'000; ++i) text += "- {name: r" + std::to_string(i) + ", dataset_local_root: d}\n";
+  EXPECT_EQ(read(text).runs.size(), 10'000U);
+  EXPECT_EQ(
+      complaint(text + "- {dataset_local_root: d}\n"),
+      ":10003: with this item the sweep has 10001 runs or more, and at most 10000 are run; split the sweep, or write a "
+      "pattern that matches less");
+}
+
+// A Hub that named 1.5 million branches took 3.3 GB.
+TEST_F(SweepFile, APatternOfRevisionsMatchesAtMostTenThousand) {
+  RepoRefs refs;
+  for (int i = 0; i < 20'000; ++i) refs.branches.push_back("b" + std::to_string(i));
+  const std::string path = file("output_dir: out\ndataset_name: org/dumps\nruns: [{dataset_revision: '*'}]\n");
+  const std::string told = refusal([&] { read_sweep(path, {}, [&](const std::string&) { return refs; }); });
+  EXPECT_NE(told.find("the sweep has 20000 runs or more, and at most 10000 are run"), std::string::npos) << told;
+}
+
 TEST_F(SweepFile, APatternOfRevisionsIsARunForEachBranchAndTag) {
   const Sweep sweep =
       read("output_dir: out\ndataset_name: org/dumps\nruns: [{dataset_revision: '*step-*'}, {dataset_revision: v1}]\n");

@@ -21,11 +21,11 @@ constexpr std::array states{SweepState::to_do, SweepState::done, SweepState::fai
 
 double number_of(const Json& value) { return value.is_null() ? IndexedRun::unknown : value.get<double>(); }
 
-SweepState state_of(const std::string& text) {
+SweepState state_of(const std::string& text, const std::string& file) {
   for (const SweepState state : states) {
     if (text == state_text(state)) return state;
   }
-  throw Error(ErrorKind::input, "knows other states of runs");
+  throw Error(ErrorKind::input, "knows other states of runs", file);
 }
 
 }  // namespace
@@ -74,27 +74,31 @@ std::string sweep_json(const std::vector<IndexedRun>& runs) {
   return json_text({{"schema", sweep_schema}, {"runs", std::move(list)}}, 1) + "\n";
 }
 
-std::optional<std::vector<IndexedRun>> read_sweep_index(const fs::path& folder) {
-  const fs::path file = folder / sweep_json_name;
-  std::error_code unknown;
-  if (!fs::is_regular_file(file, unknown)) return std::nullopt;
-  const auto json = parse_json_object<Json>(read_text_file(file, most_record_bytes), {.file = file.string()});
+std::vector<IndexedRun> parse_sweep_index(std::string_view text, const std::string& file) {
+  const auto json = parse_json_object<Json>(text, {.file = file});
   try {
     if (json.at("schema") != sweep_schema) {
-      throw Error(ErrorKind::input, "is the index of another version of the program", file.string());
+      throw Error(ErrorKind::input, "is the index of another version of the program", file);
     }
     std::vector<IndexedRun> runs;
     for (const Json& run : json.at("runs")) {
-      runs.push_back({run.at("name").get<std::string>(), state_of(run.at("state").get<std::string>()),
-                      run.at("folder").get<std::string>(), run.at("heads").at("done").get<std::size_t>(),
-                      run.at("heads").at("failed").get<std::size_t>(), number_of(run.at("ap_exact").at("mean")),
+      runs.push_back({run.at("name").get<std::string>(), state_of(run.at("state").get<std::string>(), file),
+                      run.at("folder").get<std::string>(), recorded<std::size_t>(run.at("heads").at("done")),
+                      recorded<std::size_t>(run.at("heads").at("failed")), number_of(run.at("ap_exact").at("mean")),
                       number_of(run.at("ap_exact").at("se")), number_of(run.at("ap_overall").at("mean")),
                       number_of(run.at("ap_overall").at("se")), run.at("message").get<std::string>()});
     }
     return runs;
   } catch (const nlohmann::json::exception&) {
-    throw Error(ErrorKind::input, "is not the index of a sweep", file.string());
+    throw Error(ErrorKind::input, "is not the index of a sweep", file);
   }
+}
+
+std::optional<std::vector<IndexedRun>> read_sweep_index(const fs::path& folder) {
+  const fs::path file = folder / sweep_json_name;
+  std::error_code unknown;
+  if (!fs::is_regular_file(file, unknown)) return std::nullopt;
+  return parse_sweep_index(read_text_file(file, most_record_bytes), file.string());
 }
 
 void write_sweep_index(const fs::path& folder, const std::vector<IndexedRun>& runs) {
@@ -108,7 +112,7 @@ void write_sweep_index(const fs::path& folder, const std::vector<IndexedRun>& ru
 void add_figures(IndexedRun& run, const fs::path& run_json) {
   const auto json = parse_json_object<Json>(read_text_file(run_json, most_record_bytes), {.file = run_json.string()});
   try {
-    run.heads_done = json.at("heads").at("done").get<std::size_t>();
+    run.heads_done = recorded<std::size_t>(json.at("heads").at("done"));
     run.heads_failed = json.at("heads").at("failed").size();
     const Json& summary = json.at("summary");
     const auto figure = [&summary](const char* column, const char* name) {

@@ -41,6 +41,9 @@ std::string sweep_json(const std::vector<IndexedRun>& runs);
 inline constexpr std::string_view sweep_json_name = "sweep.json";
 inline constexpr std::string_view sweep_csv_name = "sweep.csv";
 
+/// The runs in the text of a sweep.json. Throws Error(input), which names `file`, for other text.
+std::vector<IndexedRun> parse_sweep_index(std::string_view text, const std::string& file);
+
 /// Reads sweep.json in a folder; none when there is none. Throws Error(input) for a file that is not one.
 std::optional<std::vector<IndexedRun>> read_sweep_index(const std::filesystem::path& folder);
 

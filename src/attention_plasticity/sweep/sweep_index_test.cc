@@ -46,6 +46,20 @@ TEST(SweepIndex, OtherFilesAreRefused) {
   EXPECT_EQ(complaint("{}"), "is not the index of a sweep");
   EXPECT_EQ(complaint(R"({"schema": 2, "runs": []})"), "is the index of another version of the program");
   EXPECT_EQ(complaint(R"({"schema": 1, "runs": [{"name": "a"}]})"), "is not the index of a sweep");
+  for (const char* count : {"1e300", "-1", "0.5", "18446744073709551616"}) {
+    std::string text = sweep_json(some_runs());
+    const std::string done = "\"done\": 8";
+    ASSERT_NE(text.find(done), std::string::npos);
+    text.replace(text.find(done), done.size(), std::string("\"done\": ") + count);
+    EXPECT_EQ(complaint(text), "is not the index of a sweep") << count;
+  }
+}
+
+TEST(SweepIndex, CountsOfHeadsInRunJsonAreWholeNumbers) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "run.json", R"({"heads": {"done": 1e300, "failed": []}, "summary": {}})");
+  IndexedRun run;
+  EXPECT_TRUE(refusal([&] { add_figures(run, folder / "run.json"); }).ends_with("is not the run.json of a run"));
 }
 
 }  // namespace

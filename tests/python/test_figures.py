@@ -139,5 +139,7 @@ def test_nothing_of_a_figure_is_cut_off(name, results):
         figure = draw().figure
         figure.canvas.draw()
         outer, width, height = figure.get_tightbbox(), *figure.get_size_inches()
-        assert outer.x0 >= 0 and outer.y0 >= 0 and outer.x1 <= width and outer.y1 <= height, (draw, outer)
+        # In inches; letters at the edge itself are cut.
+        margin = min(outer.x0, outer.y0, width - outer.x1, height - outer.y1)
+        assert margin > 0.03, (draw, outer)
     plt.close("all")

@@ -100,6 +100,7 @@ reference:
 	@tools/reference.sh
 
 site:
+	@tools/setup.sh python
 	@tools/site.sh
 
 format:

@@ -78,7 +78,7 @@ bare user python3-venv
 "${as_root[@]}" cp "$wheels"/*.whl "$system/tmp/wheel"
 say "pip install of the wheel, the program, the package"
 inside '
-  ! command -v gcc
+  if command -v gcc; then exit 1; fi
   python3 -m venv /tmp/env
   wheel=$(echo /tmp/wheel/*.whl)
   /tmp/env/bin/pip install --quiet --disable-pip-version-check "$wheel[figures]"

@@ -1,10 +1,21 @@
 #!/usr/bin/env bash
-# Builds the site of the docs, build/site/index.html: the pages as they stand, and the reference of the Python package.
+# Builds the site of the docs, build/site/index.html: the pages as they stand, and the reference of the Python package, which
+# is read from a wheel. WHEEL is that wheel; without it one is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source tools/environment.sh
 environment site
 bin=build/site-$name/bin
+
+# The package as it is installed. The docstrings of its extension modules are in their stubs.
+wheel=${WHEEL:-}
+if [ -z "$wheel" ]; then
+  tools/test_python.sh --only-wheel
+  wheel=$(ls "build/wheel-$name"/*.whl)
+fi
+rm -rf build/site-package
+"$bin/python" -m zipfile -e "$wheel" build/site-package
+rm -f build/site-package/attention_plasticity/*.so
 
 # README is the first page; links between it and docs/ go up and down a folder, which the site does not have. Links to
 # sources are left as text.

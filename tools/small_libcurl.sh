@@ -40,4 +40,5 @@ cmake -S "$source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=MinSizeRel -DCMA
   -DCMAKE_POSITION_INDEPENDENT_CODE=ON "-DCMAKE_C_FLAGS=-ffunction-sections -fdata-sections" "${options[@]/#/-D}"
 cmake --build "$work/build"
 cmake --install "$work/build"
+cp "$source/COPYING" "$prefix"
 printf '%s\n' "$stamp" >"$prefix/stamp"

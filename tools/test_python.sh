@@ -58,10 +58,12 @@ make_archive() {
 make_wheel() {
   make_archive
   quietly build/libcurl.log tools/small_libcurl.sh build/libcurl
+  tools/wheel_licenses.sh licenses/wheel "$bin/python" build/libcurl
   build_wheel build/python "cmake.define.CURL_DIR=$PWD/build/libcurl/lib/cmake/CURL"
   # Arrow comes with pyarrow, which the wheel depends on.
   quietly build/auditwheel.log env LD_LIBRARY_PATH="$("$bin/python" -c 'import os, pyarrow; print(os.path.dirname(pyarrow.__file__))')" \
     "$bin/auditwheel" repair --exclude 'libarrow.so.*' --exclude 'libparquet.so.*' --wheel-dir dist "$wheels"/*.whl
+  rm -rf licenses/wheel
   ls -l dist
 }
 

@@ -16,7 +16,8 @@ if [ -x "$wheel/bin/node" ]; then
 elif command -v node >/dev/null && command -v npm >/dev/null; then
   npm=(npm)
 else
-  echo "web_build: neither Node in .venv nor on the system: run tools/setup.sh" >&2
+  echo "web_build: the page of \`report\` needs Node 22.18 or newer with npm, and neither .venv nor the system has them:" >&2
+  echo "web_build: run tools/setup.sh, or build from the source archive of \`make wheel\`, which has the page ready-made" >&2
   exit 1
 fi
 

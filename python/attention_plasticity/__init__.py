@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._arrow import check_pyarrow
+from ._arrow import check_pyarrow, load_libraries
 
 check_pyarrow()
+load_libraries()
 
 from ._analyze import analyze, analyze_head, options, tables  # noqa: E402
 from ._compare import Comparison, Series, compare, series  # noqa: E402

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _core
 from ._certificates import ca_file
 from ._errors import AccessError, ConfigError, InputError, Interrupted
-from ._option_values import FIELDS, as_texts, describe
+from ._option_values import FIELDS, as_texts, describe, is_utf8
 from ._progress import Progress, warn
 from ._result import Result
 from ._rows import Rows
@@ -50,15 +50,17 @@ def analyze(
 ) -> Result:
     """Measures the heads of a dump.
 
-    source: a folder with a dump; the name of a dataset of the Hugging Face Hub, as org/name; a configuration, FILE.yaml;
-        what `capture` gives; or heads in memory: a mapping from (layer, q_head), or (layer, q_head, k_head), to queries and keys, each of them
-        `Rows` or a table with the columns of a dump. None: the options name the dump.
-    progress: True or False; None: a bar in a terminal and in a notebook.
-    engine: who measures the heads of a dump: this process, or a Ray cluster whose nodes all see the dump.
-    address: that of the Ray cluster; None: the one that this process is connected to, else the one of RAY_ADDRESS or of
-        this machine, else a new one that ends with the call.
-    kept_heads: a folder, for this run alone, that keeps heads of a dump as they are finished. The same call goes on
-        where an earlier one ended, however it did. The folder is yours to remove.
+    Args:
+        source: a folder with a dump; the name of a dataset of the Hugging Face Hub, as org/name; a configuration,
+            FILE.yaml; what `capture` gives; or heads in memory: a mapping from (layer, q_head), or (layer, q_head, k_head),
+            to queries and keys, each of them `Rows` or a table with the columns of a dump. None: the options name the dump.
+        progress: True or False; None: a bar in a terminal and in a notebook.
+        engine: who measures the heads of a dump: this process, or a Ray cluster whose nodes all see the dump.
+        address: that of the Ray cluster; None: the one that this process is connected to, else the one of RAY_ADDRESS or
+            of this machine, else a new one that ends with the call.
+        kept_heads: a folder, for this run alone, that keeps heads of a dump as they are finished. The same call goes on
+            where an earlier one ended, however it did. The folder is yours to remove.
+        **options: the options of the configuration, by name. `help(ap.analyze)` lists them.
 
     Heads that cannot be measured are in `result.failures`, with a warning. Ctrl-C raises `Interrupted`, whose `result`
     holds the heads that were finished. Other threads of Python run meanwhile.
@@ -92,7 +94,7 @@ def analyze(
     return _checked(run)
 
 
-analyze.__doc__ = f"{analyze.__doc__}Options:\n\n{describe()}\n"
+analyze.__doc__ = f"{analyze.__doc__}Options:\n\n{describe(_NO_OUTPUTS)}\n"
 
 
 def _checked(run: Any) -> Result:
@@ -123,6 +125,8 @@ def _run_dump(
     named: dict[str, Any] = {}
     if source is not None:
         text = os.fsdecode(source)
+        if not is_utf8(text):
+            raise InputError("the name is not UTF-8, and run.json could not hold it; rename the dump", text)
         if os.path.isdir(text) or re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text):
             named["dataset_local_root"] = text
         elif text.lower().endswith((".yaml", ".yml")):
@@ -155,43 +159,43 @@ def _head_numbers(name: Any) -> tuple[int, int, int | None]:
     return numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else None
 
 
-class _KeyHeads:
-    """Which key head a query head reads, where its name does not say so."""
+class _KeyObjects:
+    """Sees that one key head is one object, since heads of one key head share its keys."""
 
-    def __init__(self, num_q_heads: int | None, num_k_heads: int | None) -> None:
-        self._group = None
-        if num_k_heads is not None and num_q_heads is not None and num_q_heads % num_k_heads == 0:
-            self._group = num_q_heads // num_k_heads
-        self._keys: dict[tuple[int, int], int] = {}
+    def __init__(self) -> None:
+        self._keys: dict[tuple[int, int], Any] = {}
         self._heads: dict[tuple[int, int], tuple[int, int]] = {}
 
-    def find(self, layer: int, q_head: int, k_head: int | None, keys: Any) -> int:
-        if k_head is None:
-            k_head = q_head if self._group is None else q_head // self._group
+    def check(self, layer: int, q_head: int, k_head: int, keys: Any, *, named: bool) -> None:
+        if not named:
             other = self._heads.setdefault((layer, id(keys)), (q_head, k_head))
             if other[1] != k_head:
                 raise ConfigError(
                     f"heads {other[0]} and {q_head} of layer {layer} have the same keys; pass `num_q_heads` and "
                     "`num_k_heads`, or name heads (layer, q_head, k_head), since the numbers seed the draws"
                 )
-        if self._keys.setdefault((layer, k_head), id(keys)) != id(keys):
+        if self._keys.setdefault((layer, k_head), keys) is not keys:
             raise ConfigError(
                 f"key head {k_head} of layer {layer} is given twice, as different objects; pass the same object to all "
                 "query heads that read it"
             )
-        return k_head
 
 
 def _run_arrays(heads: Mapping[Any, Any], options: dict[str, Any], tell: Progress) -> tuple[Any, Any]:
     from . import _runs
 
-    if not heads:
+    names = list(heads)
+    if not names:
         raise InputError("there are no heads")
     for name in options:
         if name not in _ARRAY_FIELDS:
             as_texts({name: options[name]}, without=_NO_DUMP)
-    key_heads = _KeyHeads(options.get("num_q_heads"), options.get("num_k_heads"))
-    layers, q_heads = _selection(options.pop("layers", None)), _selection(options.pop("q_heads", None))
+    texts = as_texts(options, without=_NO_OUTPUTS)
+    numbers = [_head_numbers(name) for name in names]
+    selected = _runs.selected_heads(numbers, texts)
+    # Rows are told apart by their ids, so those that a mapping makes when asked live until the end of the call.
+    rows_of = {place: heads[names[place]] for place, _ in selected}
+    key_objects = _KeyObjects()
     prepared: dict[tuple[int, bool], Any] = {}
 
     def arrays(rows: Any, what: str, *, with_window: bool) -> Any:
@@ -200,40 +204,23 @@ def _run_arrays(heads: Mapping[Any, Any], options: dict[str, Any], tell: Progres
         return prepared[id(rows), with_window]
 
     given = []
-    for name, (queries, keys) in heads.items():
-        layer, q_head, k_head = _head_numbers(name)
-        if (layers is not None and layer not in layers) or (q_heads is not None and q_head not in q_heads):
-            continue
-        place = f"layer {layer} q_head {q_head}: "
+    for place, k_head in selected:
+        layer, q_head, named_k_head = numbers[place]
+        queries, keys = rows_of[place]
+        key_objects.check(layer, q_head, k_head, keys, named=named_k_head is not None)
+        head = f"layer {layer} q_head {q_head}: "
         given.append(
             (
                 layer,
                 q_head,
-                key_heads.find(layer, q_head, k_head, keys),
-                arrays(queries, place + "queries", with_window=True),
-                arrays(keys, place + "keys", with_window=False),
+                k_head,
+                arrays(queries, head + "queries", with_window=True),
+                arrays(keys, head + "keys", with_window=False),
             )
         )
     if not given:
         raise InputError("none of the selected heads is among the arrays")
-    return _runs.run_arrays(given, as_texts(options, without=_NO_OUTPUTS), tell)
-
-
-def _selection(value: Any) -> set[int] | None:
-    if value is None or value == "all":
-        return None
-    if isinstance(value, int):
-        return {value}
-    if not isinstance(value, str):
-        return {int(number) for number in value}
-    chosen: set[int] = set()
-    for part in value.split(","):
-        first, _, last = part.partition("-")
-        try:
-            chosen.update(range(int(first), int(last or first) + 1))
-        except ValueError:
-            raise ConfigError(f"{value!r} should list indices and ranges, such as 0-3,7") from None
-    return chosen
+    return _runs.run_arrays(given, texts, tell)
 
 
 _HEAD_GROUPS = ("The analysis", "The rotation")
@@ -255,7 +242,13 @@ def analyze_head(
 ) -> _core.HeadResult:
     """Measures one head from arrays. The numbers of the head seed its random draws.
 
-    queries, keys: `Rows`, or tables with the columns of a dump.
+    Args:
+        queries: `Rows`, or a table with the columns of a dump.
+        keys: likewise.
+        layer: of the head.
+        q_head: number of the query head in its layer.
+        k_head: number of the key head that it reads; None: that of the query head.
+        **options: the options of the analysis and of the rotation, by name. `help(ap.analyze_head)` lists them.
 
     Needs no Arrow library. Other threads of Python run meanwhile.
 
@@ -273,4 +266,4 @@ def analyze_head(
     )
 
 
-analyze_head.__doc__ = f"{analyze_head.__doc__}Options:\n\n{describe(_HEAD_GROUPS)}\n"
+analyze_head.__doc__ = f"{analyze_head.__doc__}Options:\n\n{describe(_ONE_HEAD)}\n"

@@ -124,9 +124,11 @@ def compare(
 ) -> Comparison:
     """Compares two runs, head by head: b - a, with errors that are paired where both measured the same documents.
 
-    a, b: results, or their folders.
-    columns: measures of `result.heads`; none: those that have errors.
-    level: a head moved when its q is below this.
+    Args:
+        a: a result, or its folder.
+        b: likewise.
+        columns: measures of `result.heads`; none: those that have errors.
+        level: a head moved when its q is below this.
 
     Raises InputError when the runs cannot be compared, such as models of other shapes. What else differs is a warning.
     """
@@ -148,11 +150,13 @@ def series(
 ) -> Series:
     """Follows heads through runs in an order. Each run is compared with the one before.
 
-    runs: results, or their folders.
-    x: what orders them: {"step": [0, 500, 1000]} in the order of `runs`, "step=0,500,1000", or a CSV file with the
-        columns results and a number; None: the number in which the names of the folders differ, else their order.
-    columns, level: as for `compare`.
-    threshold: the value whose crossing is told, head by head.
+    Args:
+        runs: results, or their folders.
+        x: what orders them: {"step": [0, 500, 1000]} in the order of `runs`, "step=0,500,1000", or a CSV file with the
+            columns results and a number; None: the number in which the names of the folders differ, else their order.
+        columns: as for `compare`.
+        level: as for `compare`.
+        threshold: the value whose crossing is told, head by head.
     """
     from . import _runs
 

@@ -69,6 +69,9 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(f"interrupted; {heads} heads are in the result of this exception")
         self.result = result
 
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[Result | None]]:
+        return type(self), (self.result,)
+
 
 class PlasticityWarning(UserWarning):
     """What may make results wrong."""

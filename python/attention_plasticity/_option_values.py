@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from numbers import Integral
 from typing import Any
 
 from . import _core
@@ -29,11 +30,17 @@ def _text(name: str, value: object) -> str | None:
         return os.fsdecode(value)
     if isinstance(value, Mapping):
         return json.dumps(dict(value))
-    if hasattr(value, "item"):  # a number of NumPy
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a number of NumPy
         return _text(name, value.item())
     if isinstance(value, Iterable):
-        return ",".join(str(int(index)) for index in value)
+        return ",".join(_index(name, index) for index in value)
     raise ConfigError(f"`{name}`: {type(value).__name__} is no value of an option")
+
+
+def _index(name: str, value: object) -> str:
+    if isinstance(value, (str, Integral)):
+        return str(value)
+    raise ConfigError(f"`{name}`: {value!r} is no index")
 
 
 def as_texts(options: Mapping[str, object], *, without: Mapping[str, str]) -> NamedTexts:
@@ -46,16 +53,25 @@ def as_texts(options: Mapping[str, object], *, without: Mapping[str, str]) -> Na
         reason = without.get(_GROUPS.get(name, ""))
         if reason is not None:
             raise ConfigError(f"`{name}`: {reason}")
-        texts.append((name, _text(name, value)))
+        text = _text(name, value)
+        if text is not None and not is_utf8(text):
+            raise ConfigError(f"`{name}`: {text!r} is not UTF-8")
+        texts.append((name, text))
     return texts
 
 
-def describe(names: Iterable[str] | None = None) -> str:
-    """The options as lines of a docstring."""
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written into the files of a run."""
+    # Python keeps the bytes of other names as surrogates, which UTF-8 does not have.
+    return text.encode("utf-8", "replace").decode("utf-8") == text
+
+
+def describe(without: Iterable[str]) -> str:
+    """The options as lines of a docstring, without those of some groups."""
     lines: list[str] = []
     group = None
     for field in FIELDS:
-        if names is not None and field["group"] not in names:
+        if field["group"] in without:
             continue
         if field["group"] != group:
             group = field["group"]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterable
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
+
+from ._errors import ConfigError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,17 +48,21 @@ def _in_column(draw: _Draw) -> _Draw:
     return cast("_Draw", drawn)
 
 
-def _axes(ax: Axes | None, width: float, height: float) -> Axes:
+def _axes(ax: Axes | None, width: float, height: float, layout: str = "constrained") -> Axes:
     if ax is not None:
         return ax
-    _, new = _pyplot().subplots(figsize=(width, height), layout="constrained")
+    _, new = _pyplot().subplots(figsize=(width, height), layout=layout)
     return cast("Axes", new)
 
 
 def _indices(selection: int | Iterable[int] | None) -> list[int]:
     if selection is None:
         return []
-    return [selection] if isinstance(selection, int) else [int(index) for index in selection]
+    try:
+        several = [selection] if isinstance(selection, Integral) else selection
+        return [operator.index(index) for index in cast("Iterable[int]", several)]
+    except TypeError:
+        raise ConfigError(f"{selection!r}: layers and heads are chosen by a whole number, or by several") from None
 
 
 def _least(min_count: int | None) -> int:
@@ -237,14 +245,26 @@ def _cells(
     vmax: float | None,
 ) -> Axes:
     values, support = data["values"], data["support"]
-    axes = _axes(ax, COLUMN, 2.6)
+    # Square cells make the axes narrower than their place, which the constrained layout does not expect: it cuts labels.
+    axes = _axes(ax, COLUMN, 2.6, "compressed")
     little = np.zeros(values.shape, bool) if support is None else (support < least)
     shown = np.ma.masked_invalid(np.where(little, np.nan, values))
     rows, columns = values.shape
     image = axes.pcolormesh(np.arange(columns + 1), np.arange(rows + 1), shown, cmap=cmap, vmin=vmin, vmax=vmax)
     if little.any():
         hatched = np.ma.masked_where(~little, np.zeros(values.shape))
-        axes.pcolor(np.arange(columns + 1), np.arange(rows + 1), hatched, hatch="////", alpha=0.0)
+        from matplotlib.colors import ListedColormap
+
+        # Without lines and colours of their own the cells are hatching alone.
+        axes.pcolor(
+            np.arange(columns + 1),
+            np.arange(rows + 1),
+            hatched,
+            cmap=ListedColormap(["none"]),
+            edgecolor="0.5",
+            linewidth=0,
+            hatch="////",
+        )
     # Labels stand side by side below the axes, and above each other beside it.
     for axis, labels, most in ((axes.xaxis, data["columns"]["label"], 7), (axes.yaxis, data["rows"]["label"], 12)):
         step = 1

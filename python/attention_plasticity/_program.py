@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from ._arrow import check_pyarrow
+from ._arrow import check_pyarrow, libraries_elsewhere
 from ._certificates import add_ca_file
 
 
@@ -24,6 +24,10 @@ def main() -> NoReturn:
         sys.exit(f"attention-plasticity: {error}")
     environment = dict(os.environ)
     add_ca_file(environment)
+    libraries = libraries_elsewhere()
+    if libraries is not None:
+        before = environment.get("LD_LIBRARY_PATH")
+        environment["LD_LIBRARY_PATH"] = f"{libraries}:{before}" if before else str(libraries)
     # The program becomes this Python again for the commands that run a model.
     environment["ATTENTION_PLASTICITY_PYTHON"] = sys.executable
     os.execve(program(), ["attention-plasticity", *sys.argv[1:]], environment)

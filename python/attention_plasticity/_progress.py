@@ -39,7 +39,9 @@ class Progress:
     """Listens to a run. `wanted` None: a bar in a terminal and in a notebook."""
 
     def __init__(self, wanted: bool | None) -> None:
-        self._wanted = (_in_notebook() or sys.stderr.isatty()) if wanted is None else wanted
+        # A process may have no standard error, and then there is no place for a bar.
+        terminal = sys.stderr is not None and (wanted or sys.stderr.isatty())
+        self._wanted = wanted is not False and (_in_notebook() or terminal)
         self._bars: dict[str, Any] = {}
 
     def __enter__(self) -> Progress:

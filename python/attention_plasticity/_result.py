@@ -6,9 +6,6 @@ import html
 import json
 import math
 import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
@@ -20,6 +17,7 @@ from ._errors import ConfigError, InputError
 from ._labels import as_labels_file
 from ._printable import printable_text
 from ._progress import Progress, warn
+from ._temporary import temporary_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,13 +27,19 @@ if TYPE_CHECKING:
     from ._plot import Plots
 
 TABLES: dict[str, str] = {table["name"]: table["file"] for table in _core.schema()}
+METRICS: list[str] = [
+    column["name"] for table in _core.schema() if table["name"] == "metrics" for column in table["columns"]
+]
 HEADLINES = ("ap_exact", "ap_overall")
 
 Columns = dict[str, "np.ndarray[Any, Any]"]
 
 
 class _Folder:
-    """The files of a run on disk."""
+    """The files of a run on disk, which are read when they are asked for.
+
+    Another run may replace them meanwhile. Then every further use raises InputError: figures of two runs never mix.
+    """
 
     def __init__(self, results: Path) -> None:
         from . import _runs
@@ -43,30 +47,40 @@ class _Folder:
         self.results = results
         self.found: dict[str, Any] = _runs.result_files(results)
         self.run_json: dict[str, Any] = json.loads(self.found["run_text"]) if self.found["run_text"] else {}
+        self._state = self._state_now()
+
+    def _state_now(self) -> Any:
+        """What tells one run from another: run.json, which has the digests of all tables, else the times of the files."""
+        try:
+            if self.found["run"]:
+                return self.found["run"].read_bytes()
+            return [(status.st_ino, status.st_mtime_ns, status.st_size) for status in map(os.stat, self.files())]
+        except OSError:
+            return None
+
+    def require_unchanged(self) -> None:
+        now = self._state_now()
+        if now is None or now != self._state:
+            raise InputError("these results were replaced after they were loaded; load them again", str(self.results))
 
     def columns(self, name: str) -> Columns | None:
         from . import _runs
 
+        self.require_unchanged()
         if name not in self.found["tables"]:
             return None
-        partial = self.results if self.results.name.endswith(".csv") else Path(self.found["folder"])
+        partial = self.results if self.results.name.endswith(".csv") else self.found["folder"]
         columns = _runs.read_columns(partial, name)
-        if self.run_json.get("config", {}).get("compat") != "python":
-            return columns
-        # The names of the Python toolkit, as the run wrote them.
-        with open(self.found["tables"][name]) as file:
-            return dict(zip(file.readline().rstrip().split(","), columns.values()))
+        if self.run_json.get("config", {}).get("compat") == "python":
+            # The names of the Python toolkit, as the run wrote them.
+            with open(self.found["tables"][name]) as file:
+                columns = dict(zip(file.readline().rstrip().split(","), columns.values()))
+        self.require_unchanged()
+        return columns
 
     def files(self) -> list[Path]:
-        tables = [Path(path) for path in self.found["tables"].values()]
-        return tables + ([Path(self.found["run"])] if self.found["run"] else [])
-
-
-def _temporary_folder(owner: object) -> Path:
-    """A folder that lives as long as its owner."""
-    folder = tempfile.mkdtemp(prefix="attention-plasticity-")
-    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+        tables: list[Path] = list(self.found["tables"].values())
+        return tables + ([self.found["run"]] if self.found["run"] else [])
 
 
 class Result:
@@ -163,8 +177,12 @@ class Result:
             table = pa.table({column: pa.array(values) for column, values in columns.items()})
             if format == "arrow":
                 return table
-            import polars
-
+            try:
+                import polars
+            except ImportError:
+                raise ImportError(
+                    "tables of polars need polars, which is not installed: pip install 'attention-plasticity[polars]'"
+                ) from None
             return polars.from_arrow(table)
         raise ConfigError(f"{format}: the formats are pandas, arrow and polars")
 
@@ -176,7 +194,11 @@ class Result:
         summary = self._files().run_json.get("summary", {}).get(column)
         if summary is not None:
             return _number(summary["mean"]), _number(summary["se"])
-        return float(self.heads[column].mean()), math.nan
+        if column in self.heads.columns:
+            return float(self.heads[column].mean()), math.nan
+        if column in METRICS:
+            return math.nan, math.nan
+        raise ConfigError(f"head_metrics.csv has no column {column}")
 
     def __len__(self) -> int:
         columns = self._columns("metrics")
@@ -186,7 +208,8 @@ class Result:
         return iter([(int(layer), int(head)) for layer, head in self.heads.index])
 
     def __contains__(self, head: object) -> bool:
-        return head in self.heads.index
+        # An index of two levels also knows whole layers, which are no heads.
+        return isinstance(head, tuple) and len(head) == 2 and head in self.heads.index
 
     def __getitem__(self, head: tuple[int, int]) -> pd.Series[Any]:
         """The measures of one head: result[layer, q_head]."""
@@ -210,10 +233,12 @@ class Result:
 
         Raises ConfigError when the folder holds the results of another dump or model, unless `overwrite` is True.
         """
+        from . import _runs
+
         target = Path(os.fsdecode(folder))
         if self._run is not None:
             return [Path(path) for path in self._run.save(target, overwrite)]
-        return _copied(self._files(), target, overwrite)
+        return list(_runs.copy_results(self._path(), target, overwrite))
 
     def report(
         self,
@@ -227,7 +252,10 @@ class Result:
 
         page = Path(os.fsdecode(output))
         with as_labels_file(labels) as file:
-            _runs.write_report(self._path(), page, file, _runs.min_count if min_count is None else min_count)
+            least = _runs.min_count if min_count is None else min_count
+            _, notes = _runs.write_report(self._path(), page, file, least)
+        for note in notes:
+            warn(note)
         return page
 
     @property
@@ -246,20 +274,21 @@ class Result:
     def _files(self) -> _Folder:
         """The files of the run; those of a run in memory are written into a folder of their own when first needed."""
         if self._folder is None:
-            folder = _temporary_folder(self)
+            folder = temporary_folder(self)
             files = [Path(path) for path in self._run.save(folder, True)]
             self._folder = _Folder(files[0] if self._run.interrupted else folder)
         return self._folder
 
     def _path(self) -> Path:
-        return self._files().results
+        folder = self._files()
+        folder.require_unchanged()
+        return folder.results
 
     def __getstate__(self) -> dict[str, Any]:
         folder = self._files()
-        return {
-            "files": {path.name: path.read_bytes() for path in folder.files()},
-            "given": folder.results.name if folder.results.suffix == ".csv" else "",
-        }
+        files = {path.name: path.read_bytes() for path in folder.files()}
+        folder.require_unchanged()
+        return {"files": files, "given": folder.results.name if folder.results.suffix == ".csv" else ""}
 
     def __reduce__(self) -> Any:
         return _restored, (self.__getstate__(),)
@@ -307,41 +336,22 @@ def _same(first: Columns | None, second: Columns | None) -> bool:
 
 def _restored(state: dict[str, Any]) -> Result:
     result = Result._make(None, None)
-    folder = _temporary_folder(result)
+    folder = temporary_folder(result)
     for name, content in state["files"].items():
         (folder / name).write_bytes(content)
     result._folder = _Folder(folder / state["given"] if state["given"] else folder)
     return result
 
 
-def _copied(source: _Folder, target: Path, overwrite: bool) -> list[Path]:
-    """Copies the files of a run; run.json last, since readers judge the others by it."""
-    files = source.files()
-    target.mkdir(parents=True, exist_ok=True)
-    run_json = target / "run.json"
-    if run_json.exists() and not overwrite and run_json.read_text() != source.found["run_text"]:
-        raise ConfigError("there are other results in this folder; pass overwrite=True to replace them", str(target))
-    written = []
-    for file in files:
-        place = target / file.name
-        if place.exists() and place.samefile(file):
-            written.append(place)
-            continue
-        handle, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=target)
-        os.close(handle)
-        shutil.copyfile(file, temporary)
-        shutil.copymode(file, temporary)
-        os.replace(temporary, place)
-        written.append(place)
-    return written
-
-
 def load(results: str | os.PathLike[str]) -> Result:
     """The result that `save` or the program wrote: a folder, or its head_metrics.csv.
 
-    A table that does not belong to the run is left out. Raises InputError when there are no results.
+    A table that does not belong to the run is left out, with a warning. Tables are read when they are asked for; once
+    another run has replaced the files, that raises InputError. Raises InputError when there are no results.
     """
     folder = _Folder(Path(os.fsdecode(results)))
+    for note in folder.found["notes"]:
+        warn(note)
     if "metrics" not in folder.found["tables"]:
         raise InputError(f"there is no {TABLES['metrics']} of a finished run", os.fsdecode(results))
     return Result._make(None, folder)
@@ -363,16 +373,18 @@ def merge(
 ) -> Result:
     """Puts the shards of a run together (`attention-plasticity analyze --shard`), in any order.
 
-    shards: their folders.
-    output: where the results are written, as the program does; None: `save` writes them.
-    overwrite: replace results of another dump or model in `output`.
-    dataset_local_root: the dump, if it is not where the shards found it.
-    max_workers: heads measured again at a time; None: one per core.
+    Args:
+        shards: their folders.
+        output: where the results are written, as the program does; None: `save` writes them.
+        overwrite: replace results of another dump or model in `output`.
+        dataset_local_root: the dump, if it is not where the shards found it.
+        max_workers: heads measured again at a time; None: one per core.
+        progress: as for `analyze`.
     """
     from . import _runs
 
     result = Result._make(None, None)
-    target = _temporary_folder(result) if output is None else Path(os.fsdecode(output))
+    target = temporary_folder(result) if output is None else Path(os.fsdecode(output))
     root = None if dataset_local_root is None else os.fsdecode(dataset_local_root)
     folders = [Path(os.fsdecode(shard)) for shard in shards]
     with Progress(progress) as tell:

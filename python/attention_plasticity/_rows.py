@@ -15,13 +15,14 @@ from ._errors import InputError
 class Rows:
     """The queries, or the keys, of one head: a row for each token.
 
-    vectors: tokens by components; float32 is read in place, float16 and bfloat16 are widened. Any array of the CPU with
-        DLPack or the buffer protocol will do (NumPy, torch), and Arrow arrays of lists.
-    position: in tokens, from 0.
-    bucket: number of the position bucket, from 0.
-    example_id: number of the sequence that a token comes from. Without it no pairs of keys can be formed, and
-        plasticity is NaN.
-    sliding_window: tokens that a query sees; None: all before it. Read of queries only.
+    Args:
+        vectors: tokens by components; float32 is read in place, float16 and bfloat16 are widened. Any array of the CPU
+            with DLPack or the buffer protocol will do (NumPy, torch), and Arrow arrays of lists.
+        position: in tokens, from 0.
+        bucket: number of the position bucket, from 0.
+        example_id: number of the sequence that a token comes from. Without it no pairs of keys can be formed, and
+            plasticity is NaN.
+        sliding_window: tokens that a query sees; None: all before it. Read of queries only.
     """
 
     __slots__ = ("bucket", "example_id", "position", "sliding_window", "vectors")

@@ -95,11 +95,19 @@ def plan(
 ) -> Plan:
     """Plans which KV heads keep their whole cache.
 
-    Give one of `keep`, the share of the KV heads that stay full, and `threshold`, the least score of those. `column`
-    scores the query heads: a column of the metrics or of `labels`, with a minus sign before it to turn the order, or
-    several, separated by commas, for the mean of their ranks. `group` makes the score of a KV head from those of its query heads. Others keep the
-    first `sinks` and the last `window` tokens. `missing`: what to do about a KV head without a score. None: the default
-    of the program.
+    Give one of `keep` and `threshold`. None: the default of the program.
+
+    Args:
+        results: a result, or its folder.
+        keep: the share of the KV heads that stay full.
+        threshold: the least score of those.
+        column: what scores the query heads: a column of the metrics or of `labels`, with a minus sign before it to reverse
+            the order, or several, separated by commas, for the mean of their ranks.
+        group: how the score of a KV head is made from those of its query heads.
+        window: last tokens that the other KV heads keep.
+        sinks: first tokens that they keep.
+        missing: what to do about a KV head without a score.
+        labels: a file, or a data frame with layer and q_head.
     """
     from . import _runs
 
@@ -152,10 +160,15 @@ def validate(
 ) -> Validation:
     """Compares measured heads with known labels.
 
-    labels: a file, or a data frame with layer and q_head.
-    positive, negative: heads that should rank above and below, such as induction>0.1; a comma means or.
-    columns: the measures; none: those that plasticity is judged by.
-    bootstrap: resamples behind an interval of this `confidence`; 0: no intervals.
+    Args:
+        results: a result, or its folder.
+        labels: a file, or a data frame with layer and q_head.
+        positive: heads that should rank above the negative ones, such as induction>0.1; a comma means or.
+        negative: heads that should rank below.
+        columns: the measures; none: those that plasticity is judged by.
+        bootstrap: resamples behind an interval; 0: no intervals.
+        confidence: of these intervals.
+        seed: of the resamples.
     """
     from . import _runs
 

@@ -7,8 +7,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/analyze_head.h"
@@ -16,10 +16,10 @@
 #include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/memory.h"
 #include "attention_plasticity/results/schema.h"
-#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/version.h"
 #include "errors.h"
 #include "head_arrays.h"
+#include "head_results.h"
 #include "options.h"
 
 namespace nb = nanobind;
@@ -94,101 +94,9 @@ HeadResult analyze(const HeadId& head, const HeadArrays& queries, const HeadArra
   }
 }
 
-// The columns of head_metrics.csv that the result has.
-nb::dict metrics_of(const HeadResult& result) {
-  const HeadResult results[]{result};
-  RunConfig config;
-  config.analysis.standard_errors = !std::isnan(result.plasticity_error) || !std::isnan(result.exact_error);
-  const Table table = table_of(TableId::metrics, results, run_parts(results, config), {});
-  nb::dict values;
-  for (const TableColumn& column : table.columns) {
-    values[nb::str(column.name.c_str(), column.name.size())] =
-        std::visit([](const auto& numbers) { return nb::cast(numbers.front()); }, column.values);
-  }
-  return values;
-}
-
 template <std::string (*make_printable)(std::string_view)>
 std::string printable(const nb::bytes& text) {
   return make_printable({text.c_str(), text.size()});
-}
-
-void bind_results(nb::module_& module) {
-  nb::class_<HeadId>(module, "HeadId", "A query head and the key head that it reads.")
-      .def_ro("layer", &HeadId::layer)
-      .def_ro("q_head", &HeadId::q_head)
-      .def_ro("k_head", &HeadId::k_head)
-      .def("__repr__", [](const HeadId& head) {
-        return "HeadId(layer=" + std::to_string(head.layer) + ", q_head=" + std::to_string(head.q_head) +
-               ", k_head=" + std::to_string(head.k_head) + ")";
-      });
-  nb::class_<ScalarPredictability>(module, "ScalarPredictability",
-                                   "How well a projection of the query predicts log2(position + 1).")
-      .def_ro("r_squared", &ScalarPredictability::r_squared)
-      .def_ro("mae_baseline", &ScalarPredictability::mae_baseline)
-      .def_ro("mae_projection", &ScalarPredictability::mae_projection)
-      .def_ro("mae_ratio", &ScalarPredictability::mae_ratio);
-  nb::class_<Normality>(module, "Normality", "Shape of a standardised sample against N(0, 1).")
-      .def_ro("skewness", &Normality::skewness)
-      .def_ro("excess_kurtosis", &Normality::excess_kurtosis)
-      .def_ro("ks_p", &Normality::ks_p);
-  nb::class_<NoiseNormality>(module, "NoiseNormality", "Normality over the components that do not follow position.")
-      .def_ro("median_abs_skewness", &NoiseNormality::median_abs_skewness)
-      .def_ro("median_abs_excess_kurtosis", &NoiseNormality::median_abs_excess_kurtosis)
-      .def_ro("median_ks_p", &NoiseNormality::median_ks_p)
-      .def_ro("share_below_alpha", &NoiseNormality::share_below_alpha);
-  nb::class_<Cell>(module, "Cell", "The queries of one bucket and the keys of an earlier one.")
-      .def_ro("query_bucket", &Cell::query_bucket)
-      .def_ro("key_bucket", &Cell::key_bucket)
-      .def_ro("plasticity", &Cell::plasticity)
-      .def_ro("n_pairs", &Cell::n_pairs);
-  nb::class_<PooledPlasticity>(module, "PooledPlasticity", "4 p (1 - p) over pairs of keys, by buckets.")
-      .def_ro("overall", &PooledPlasticity::overall)
-      .def_ro("cells", &PooledPlasticity::cells);
-  nb::class_<DistanceBin>(module, "DistanceBin", "The triples of one pair of distance bins.")
-      .def_ro("near_bin", &DistanceBin::near_bin)
-      .def_ro("far_bin", &DistanceBin::far_bin)
-      .def_ro("plasticity", &DistanceBin::plasticity)
-      .def_ro("logit_fixed", &DistanceBin::logit_fixed)
-      .def_ro("logit_spread", &DistanceBin::logit_spread)
-      .def_ro("n_triples", &DistanceBin::n_triples);
-  nb::class_<ExactPlasticity>(module, "ExactPlasticity", "Plasticity with the rotation followed to each position.")
-      .def_ro("overall", &ExactPlasticity::overall)
-      .def_ro("empirical", &ExactPlasticity::empirical)
-      .def_ro("logit_fixed", &ExactPlasticity::logit_fixed)
-      .def_ro("logit_spread", &ExactPlasticity::logit_spread)
-      .def_ro("n_triples", &ExactPlasticity::n_triples)
-      .def_ro("distances", &ExactPlasticity::distances);
-  nb::class_<TimePoint>(module, "TimePoint", "What was measured of the queries of one bucket.")
-      .def_ro("query_bucket", &TimePoint::query_bucket)
-      .def_ro("position", &TimePoint::position)
-      .def_ro("plasticity", &TimePoint::plasticity)
-      .def_ro("n_pairs", &TimePoint::n_pairs)
-      .def_ro("n_queries", &TimePoint::n_queries)
-      .def_ro("exact", &TimePoint::exact)
-      .def_ro("exact_error", &TimePoint::exact_error)
-      .def_ro("n_triples", &TimePoint::n_triples);
-  nb::class_<HeadResult>(module, "HeadResult", "Everything that is measured of one head. NaN: it does not exist.")
-      .def_ro("head", &HeadResult::head)
-      .def_ro("n_q_tokens", &HeadResult::n_q_tokens)
-      .def_ro("n_k_tokens", &HeadResult::n_k_tokens)
-      .def_ro("width", &HeadResult::width)
-      .def_ro("window", &HeadResult::window)
-      .def_ro("position_r_squared", &HeadResult::position_r_squared)
-      .def_ro("slope_norm", &HeadResult::slope_norm)
-      .def_ro("scalar", &HeadResult::scalar)
-      .def_ro("residual", &HeadResult::residual)
-      .def_ro("noise", &HeadResult::noise)
-      .def_ro("component_r_squared", &HeadResult::component_r_squared)
-      .def_ro("component_weight", &HeadResult::component_weight)
-      .def_ro("plasticity", &HeadResult::plasticity)
-      .def_ro("plasticity_error", &HeadResult::plasticity_error)
-      .def_ro("exact", &HeadResult::exact)
-      .def_ro("exact_error", &HeadResult::exact_error)
-      .def_ro("times", &HeadResult::times)
-      .def_ro("examples", &HeadResult::examples)
-      .def("metrics", metrics_of, nb::sig("def metrics(self) -> dict[str, float]"),
-           "The figures under the names of the columns of head_metrics.csv.");
 }
 
 }  // namespace
@@ -199,7 +107,7 @@ NB_MODULE(_core, module) {
   using namespace attention_plasticity::python;
   module.doc() = "The analysis of arrays, its options and the schema of its results.";
   translate_errors();
-  bind_results(module);
+  bind_head_results(module);
   nb::class_<HeadArrays>(module, "HeadArrays", "Queries or keys of one head, borrowed from the arrays of their owner.")
       .def(nb::init<VectorArray, ColumnArray<double>, ColumnArray<std::int64_t>,
                     std::optional<ColumnArray<std::uint64_t>>, std::optional<double>>(),

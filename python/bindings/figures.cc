@@ -14,8 +14,8 @@
 #include "attention_plasticity/figure/component_bars.h"
 #include "attention_plasticity/figure/drawn_table.h"
 #include "attention_plasticity/figure/head_map.h"
-#include "attention_plasticity/settings/value_kind.h"
 #include "table_arrays.h"
+#include "word_option.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -35,7 +35,7 @@ FigureOptions options_of(FigureKind kind, const std::filesystem::path& results, 
 
 Aggregate aggregate_of(const std::string& word) {
   constexpr std::string_view words[]{"mean", "median"};
-  return static_cast<Aggregate>(word_index(word, words));
+  return static_cast<Aggregate>(word_option("agg", word, words));
 }
 
 nb::dict points(const std::vector<CurvePoint>& curve) {

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "array_selection.h"
 #include "attention_plasticity/analyze_dump.h"
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/error.h"
@@ -109,6 +110,9 @@ class Run {
     if (dump_) {
       const ModelMean model = dump_->model_mean(column);
       return {model.heads, model.mean, model.error};
+    }
+    if (result_table(TableId::metrics).find(column) == nullptr) {
+      throw Error(ErrorKind::usage, "head_metrics.csv has no column " + column);
     }
     const std::vector<double> no_groups;
     const RunResult& run = arrays_->run;
@@ -253,6 +257,8 @@ NB_MODULE(_runs, module) {
   module.def("run_dump", &run_dump, "config_file"_a.none(), "options"_a, "ca_file"_a.none(), "kept_heads"_a.none(),
              "engine"_a.none(), "tell"_a,
              "Measures a dump. Returns the run, and the exception that ended it early or None.");
+  module.def("selected_heads", &selected_heads, "heads"_a, "options"_a,
+             "The heads in memory that are measured: their places, and their key heads.");
   module.def("run_arrays", &run_arrays, "heads"_a, "options"_a, "tell"_a, "The same for heads in memory.");
   module.def("merge_shards", &merge_shards, "shards"_a, "output"_a, "overwrite"_a, "dataset_local_root"_a.none(),
              "max_workers"_a.none(), "tell"_a,

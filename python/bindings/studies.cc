@@ -13,12 +13,13 @@
 #include "attention_plasticity/report/report.h"
 #include "attention_plasticity/results/head_metrics.h"
 #include "attention_plasticity/results/result_files.h"
-#include "attention_plasticity/settings/value_kind.h"
+#include "attention_plasticity/run/results.h"
 #include "attention_plasticity/study/cache_plan_text.h"
 #include "attention_plasticity/study/head_labels.h"
 #include "attention_plasticity/study/validation.h"
 #include "attention_plasticity/study/validation_report.h"
 #include "table_arrays.h"
+#include "word_option.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -31,11 +32,11 @@ nb::dict result_files(const std::filesystem::path& results) {
   const ResultFiles files(results);
   nb::dict tables;
   for (const TableInfo& table : table_infos()) {
-    if (const auto& file = files.find(table.id)) tables[nb::str(table.name.data(), table.name.size())] = file->string();
+    if (const auto& file = files.find(table.id)) tables[nb::str(table.name.data(), table.name.size())] = *file;
   }
   nb::dict found;
-  found["folder"] = files.folder().string();
-  found["run"] = files.run() ? nb::cast(files.run()->string()) : nb::none();
+  found["folder"] = files.folder();
+  found["run"] = files.run();
   found["run_text"] = files.run_text();
   found["tables"] = tables;
   std::vector<std::string> notes = files.notes();
@@ -64,11 +65,7 @@ CachePlan plan_of(const std::filesystem::path& results, const std::optional<std:
 
 PlanFormat plan_format(const std::string& word) {
   constexpr std::string_view words[]{"json", "tsv", "scores"};
-  try {
-    return static_cast<PlanFormat>(word_index(word, words));
-  } catch (const Error& error) {
-    throw Error(ErrorKind::usage, std::string("`format`: ") + error.what());
-  }
+  return static_cast<PlanFormat>(word_option("format", word, words));
 }
 
 const char* kind_word(CacheKind kind) {
@@ -122,11 +119,11 @@ void bind_plans(nb::module_& module) {
         options.threshold = threshold;
         options.column = column;
         constexpr std::string_view groups[]{"max", "mean"};
-        options.group = static_cast<GroupScore>(word_index(group, groups));
+        options.group = static_cast<GroupScore>(word_option("group", group, groups));
         options.window = window;
         options.sinks = sinks;
         constexpr std::string_view ways[]{"error", "full"};
-        options.keep_missing = word_index(missing, ways) == 1;
+        options.keep_missing = word_option("missing", missing, ways) == 1;
         return plan_of(results, labels, options);
       },
       "results"_a, "keep"_a.none(), "threshold"_a.none(), "column"_a, "group"_a, "window"_a, "sinks"_a, "missing"_a,
@@ -196,6 +193,22 @@ nb::tuple write_report(const std::filesystem::path& results, const std::filesyst
 void bind_studies(nb::module_& module) {
   module.def("result_files", &result_files, "results"_a, "The files of a run.");
   module.def("read_columns", &read_columns, "folder"_a, "name"_a, "A table of a finished run as arrays by name.");
+  module.def(
+      "copy_results",
+      [](const std::filesystem::path& results, const std::filesystem::path& folder, bool overwrite) {
+        const nb::gil_scoped_release release;
+        const std::vector<std::string> files = copy_results(ResultFiles(results), folder, overwrite);
+        return std::vector<std::filesystem::path>(files.begin(), files.end());
+      },
+      "results"_a, "folder"_a, "overwrite"_a, "Writes the files of a run into another folder; returns their paths.");
+  module.def(
+      "write_file",
+      [](const std::filesystem::path& file, const nb::bytes& content) {
+        const std::string_view bytes(content.c_str(), content.size());
+        const nb::gil_scoped_release release;
+        write_file_atomically(file, bytes);
+      },
+      "file"_a, "content"_a, "Writes a file that appears whole, and the folders above it.");
   bind_plans(module);
   const BootstrapOptions bootstrap;
   module.def("validate", &validation_of, "results"_a, "labels_text"_a.none(), "labels_file"_a, "positive"_a.none(),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 import polars
 import pyarrow as pa
@@ -312,3 +315,84 @@ def test_rows_without_examples_are_told_of():
     assert any("no example_id" in text for text in texts)
     assert any("no head has any plasticity" in text for text in texts)
     assert all(warning.filename == __file__ for warning in warned)
+
+
+class LazyHeads(Mapping):
+    """Makes the rows of a head anew each time they are asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._heads = paired(name, head_tables(name))
+
+    def __getitem__(self, head: tuple[int, int]) -> tuple[ap.Rows, ap.Rows]:
+        queries, keys = (as_rows(numpy_columns(table)) for table in self._heads[head])
+        return queries, keys
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return iter(self._heads)
+
+    def __len__(self) -> int:
+        return len(self._heads)
+
+
+def test_a_mapping_may_make_its_rows_when_asked():
+    heads = LazyHeads("minidoc-qwen3")
+    run = ap.analyze(heads, layers="0-1", num_triples=64, **ROTATION)
+    kept = {head: heads[head] for head in heads}
+    assert run == ap.analyze(kept, layers="0-1", num_triples=64, **ROTATION)
+    assert len(run) == 12
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layers": "3-1"}, "`layers`: "),
+        ({"layers": [0, 99]}, "`layers`: 99 is out of range; the model has 10 layers, 0 to 9"),
+        ({"q_heads": 6}, "`q_heads`: 6 is out of range; the model has 6 query heads, 0 to 5"),
+        ({"layers": ["a"]}, "`layers`: "),
+        ({"layers": [1.5]}, "`layers`: 1.5 is no index"),
+        ({"num_k_heads": 0}, "`num_k_heads`: 0 is out of range"),
+        ({"num_k_heads": 4}, "`num_q_heads`: 6 is not a multiple of num_k_heads, 4"),
+    ],
+)
+def test_wrong_selections_are_refused_as_of_a_folder(options, message):
+    heads = paired("minidoc-qwen3", head_tables("minidoc-qwen3"))
+    said = []
+    for source in (heads, dump("minidoc-qwen3")):
+        with pytest.raises(ap.ConfigError) as caught:
+            ap.analyze(source, **{**array_options("minidoc-qwen3"), **options})
+        said.append(str(caught.value))
+    assert message in said[0]
+    assert said[0] == said[1]
+
+
+def test_numbers_of_numpy_select_heads(results):
+    heads = paired("minidoc-qwen3", head_tables("minidoc-qwen3"))
+    chosen = {"layers": np.int64(1), "q_heads": np.arange(2)}
+    run = ap.analyze(heads, **chosen, **array_options("minidoc-qwen3"))
+    assert list(run) == [(1, 0), (1, 1)]
+    assert run == ap.analyze(dump("minidoc-qwen3"), **chosen)
+
+
+def test_one_head_is_a_value():
+    queries, keys = one_head()
+    head = ap.analyze_head(queries, keys, layer=3, q_head=1, k_head=0, **ROTATION)
+    same = pickle.loads(pickle.dumps(head))
+    assert same == head and same is not head
+    assert same.times == head.times and same.exact.distances[0] == head.exact.distances[0]
+    assert same != ap.analyze_head(queries, keys, layer=3, q_head=2, k_head=0, **ROTATION) and head != "head"
+    assert hash(same.head) == hash(head.head)
+    with pytest.raises(TypeError):
+        hash(head)
+    assert repr(head).startswith(f"HeadResult(layer=3, q_head=1, k_head=0, ap_exact={head.exact.overall!r}, ap_overall=")
+    assert repr(head.plasticity) == f"PooledPlasticity(overall={head.plasticity.overall!r}, cells=<{len(head.plasticity.cells)} entries>)"
+    # Without a rotation there is no exact plasticity, and NaN is the same as NaN.
+    pooled = ap.analyze_head(queries, keys, num_triples=0)
+    assert pooled.exact is None and pooled == pickle.loads(pickle.dumps(pooled))
+
+
+def test_members_of_one_head_are_described_as_columns():
+    columns = {column["name"]: column["meaning"] for table in ap.tables()[:1] for column in table["columns"]}
+    assert ap.HeadResult.slope_norm.__doc__ == columns["q_beta_norm"] + "."
+    for kind in (ap.HeadResult, _core.ExactPlasticity, _core.TimePoint, _core.HeadId):
+        for name, member in vars(kind).items():
+            assert name.startswith("_") or member.__doc__, (kind, name)

@@ -23,8 +23,10 @@ def test_examples_of_pages_run(page, tmp_path, monkeypatch):
     plt.close("all")
 
 
-def test_the_tutorial_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("place", [".", "docs"])  # Jupyter starts a notebook in its own folder
+def test_the_tutorial_runs(place, tmp_path, monkeypatch):
+    (tmp_path / "docs").mkdir()
+    monkeypatch.chdir(tmp_path / place)
     (tmp_path / "examples").symlink_to(SOURCE / "examples")
     cells = json.loads((SOURCE / "docs" / "tutorial.ipynb").read_text())["cells"]
     names: dict[str, object] = {}

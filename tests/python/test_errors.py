@@ -92,6 +92,26 @@ def test_errors_can_be_pickled():
 
     error = pickle.loads(pickle.dumps(ap.InputError("no rows", "a.parquet")))
     assert (str(error), error.file, error.exit_code) == ("a.parquet: no rows", "a.parquet", 3)
+    assert pickle.loads(pickle.dumps(ap.Interrupted(None))).result is None
+
+
+def test_an_interrupted_analysis_can_be_pickled(results):
+    import pickle
+
+    stopped = pickle.loads(pickle.dumps(ap.Interrupted(results["minidoc-qwen3"])))
+    assert stopped.result == results["minidoc-qwen3"]
+    assert str(stopped) == "interrupted; 60 heads are in the result of this exception"
+
+
+def test_a_dump_whose_name_is_not_utf8_is_refused(tmp_path):
+    import os
+
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(folder)
+    with pytest.raises(ap.InputError, match="not UTF-8"):
+        ap.analyze(os.fsdecode(folder))
+    with pytest.raises(ap.ConfigError, match="`dataset_local_root`: .*not UTF-8"):
+        ap.analyze(dataset_local_root=os.fsdecode(folder))
 
 
 def test_another_pyarrow_is_refused_in_plain_words(monkeypatch):

@@ -104,3 +104,42 @@ def test_labels_of_maps_stand_apart(results):
         boxes = [label.get_window_extent() for label in axis.get_ticklabels()]
         assert len(boxes) > 4
         assert not any(first.overlaps(second) for first, second in zip(boxes, boxes[1:]))
+
+
+def test_numbers_of_numpy_choose_heads(result):
+    layer, head = result.heads["ap_exact"].idxmax()
+    axes = result.plot.distance(np.int64(layer), np.int64(head))
+    assert len(axes.collections) >= 1
+    result.plot.curve(layer=np.arange(2), head=(np.int32(0),))
+    for wrong in ("4", 1.5, [0.5]):
+        with pytest.raises(ap.ConfigError, match="whole number"):
+            result.plot.curve(layer=wrong)
+
+
+def test_cells_with_little_data_are_hatched(result):
+    def darkest(min_count):
+        axes = result.plot.distance(4, 2, min_count=min_count)
+        axes.figure.canvas.draw()
+        box = axes.get_window_extent()
+        pixels = np.asarray(axes.figure.canvas.buffer_rgba())[..., :3]
+        height = len(pixels)
+        inside = pixels[int(height - box.y1) + 3 : int(height - box.y0) - 3, int(box.x0) + 3 : int(box.x1) - 3]
+        return inside.reshape(-1, 3)
+
+    # With so much data asked for no cell has a colour, and all that is drawn inside the axes is hatching.
+    pixels = darkest(10**9)
+    grey = (np.ptp(pixels, axis=1) < 8) & (pixels[:, 0] < 200)
+    assert 0.05 < grey.mean() < 0.6
+
+
+@pytest.mark.parametrize("name", ["minidoc-qwen3", "smollm2-135m"])
+def test_nothing_of_a_figure_is_cut_off(name, results):
+    plots = results[name].plot
+    for draw in (plots.heads, plots.curve, plots.distance, plots.heatmap, plots.components):
+        figure = draw().figure
+        figure.canvas.draw()
+        outer, width, height = figure.get_tightbbox(), *figure.get_size_inches()
+        # In inches; letters at the edge itself are cut.
+        margin = min(outer.x0, outer.y0, width - outer.x1, height - outer.y1)
+        assert margin > 0.03, (draw, outer)
+    plt.close("all")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import http.server
 import os
+import shutil
 import ssl
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -122,3 +124,20 @@ def test_certificates_are_found_where_the_system_has_none(https, tmp_path, monke
         ap.analyze("org/name")
     monkeypatch.setattr(_certificates, "KNOWN_PLACE", str(dump("minidoc-qwen3")))
     assert _certificates.ca_file() is None
+
+
+def test_pyarrow_may_be_installed_elsewhere(tmp_path):
+    package = Path(ap.__file__).parent
+    others = tmp_path / "packages"
+    others.mkdir()
+    shutil.copytree(package, others / package.name)
+    first = {"PYTHONPATH": str(others)}
+    code = f"""
+import attention_plasticity as ap
+assert ap.__file__.startswith({str(others)!r})
+print(len(ap.analyze({str(dump("minidoc-qwen3"))!r}, layers=0)))
+"""
+    assert run_alone(code, **first) == "6\n"
+    words = [sys.executable, "-m", "attention_plasticity", "inspect", str(dump("minidoc-qwen3"))]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **first})
+    assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -9,12 +10,13 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import attention_plasticity as ap
-from attention_plasticity import _progress
+from attention_plasticity import _core, _progress, _runs
 
 from conftest import dump, not_sanitized
 
@@ -97,16 +99,32 @@ def test_control_c_keeps_what_is_finished(monkeypatch, results, tmp_path):
     assert isinstance(caught.value, KeyboardInterrupt)
 
 
-@pytest.fixture
-def control_c():
-    """Presses Ctrl-C after a moment."""
+@contextmanager
+def control_c_inside(module, name):
+    """Presses Ctrl-C half a second after a function of the library was entered."""
+    called = getattr(module, name)
+    ended = threading.Event()
+
+    def press():
+        if not ended.wait(0.5):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    pressing = threading.Thread(target=press)
+
+    def entered(*given):
+        pressing.start()
+        return called(*given)
+
+    # A shell starts what runs in the background with this signal ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    pressed = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    pressed.start()
-    yield
-    pressed.cancel()
-    pressed.join()
-    signal.signal(signal.SIGINT, before)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, name, entered)
+            yield
+    finally:
+        ended.set()
+        pressing.join()
+        signal.signal(signal.SIGINT, before)
 
 
 def slow_head() -> ap.Rows:
@@ -117,16 +135,16 @@ def slow_head() -> ap.Rows:
                    example_id=np.arange(20_000) // 2000)
 
 
-def test_control_c_does_not_wait_for_a_head(control_c):
+def test_control_c_does_not_wait_for_a_head():
     rows = slow_head()
-    with pytest.raises(ap.Interrupted) as caught:
+    with pytest.raises(ap.Interrupted) as caught, control_c_inside(_runs, "run_arrays"):
         ap.analyze({(0, 0): (rows, rows)}, rope="none")
     assert caught.value.result is None
 
 
-def test_control_c_ends_the_analysis_of_one_head(control_c):
+def test_control_c_ends_the_analysis_of_one_head():
     rows = slow_head()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), control_c_inside(_core, "analyze_head"):
         ap.analyze_head(rows, rows, rope="none")
 
 
@@ -216,3 +234,33 @@ def test_a_process_that_used_an_object_store_ends_as_it_should(tmp_path, given):
     done = subprocess.run([sys.executable, "-c", program, source], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("s3://bucket/dump: ") and not done.stderr
+
+
+def test_a_forked_process_leaves_the_files_of_its_parent(results):
+    result = results["minidoc-qwen3"]
+    folder = result._path()
+    child = os.fork()
+    if child == 0:
+        del result
+        results.clear()
+        gc.collect()
+        sys.stdout.flush()
+        os._exit(0 if folder.exists() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert folder.exists()
+    code = """
+import os, sys, attention_plasticity as ap
+result = ap.load(sys.argv[1])
+copy = __import__("pickle").loads(__import__("pickle").dumps(result))
+if os.fork() == 0:
+    sys.exit()  # with all that Python does at its end
+os.wait()
+assert copy == result and copy._path().exists()
+"""
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
+
+
+def test_a_process_without_standard_error_analyses():
+    code = f"import attention_plasticity as ap; ap.analyze({str(ROOT)!r}, layers=0); ap.analyze({str(ROOT)!r}, layers=0, progress=True)"
+    done = subprocess.run(["sh", "-c", 'exec "$0" -c "$1" 2>&-', sys.executable, code], check=False)
+    assert done.returncode == 0

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from contextlib import closing
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _capture  # type: ignore[attr-defined]
@@ -16,6 +13,7 @@ from .._errors import ConfigError
 from .._option_values import as_texts
 from .._printable import printable_text
 from .._progress import Progress, warn
+from .._temporary import temporary_folder
 from .documents import Document, batches, digest
 from .forward import layer_calls, padded, run
 from .labels import label_heads
@@ -66,8 +64,7 @@ class Dump:
         """What `analyze` reads, and the options that say what a folder says itself."""
         if self.path is not None:
             return str(self.path), {}
-        folder = Path(mkdtemp(prefix="attention-plasticity-"))
-        weakref.finalize(self, rmtree, folder, ignore_errors=True)
+        folder = temporary_folder(self)
         (folder / "config.json").write_text(self._config)
         return self.heads, {"rope_config": folder / "config.json"}
 
@@ -165,19 +162,21 @@ def capture(
 ) -> Dump:
     """Runs a model over texts and keeps queries and keys of sampled positions, as the layers compare them.
 
-    model: a model of transformers; or the name of a repository of the Hub, a folder, or a GGUF file, which is loaded with
-        `dtype` (auto), `device` (a GPU if there is one), `device_map`, `attention`, `revision`, `gguf_file` and
-        `trust_remote_code`.
-    tokenizer: that of the model; None: it is loaded with the model.
-    texts: a .txt, .jsonl (`text_field`) or Parquet file, a folder of these, a dataset of the Hub (`text_split`), "sample"
-        for the texts that come with the package, or an iterable of strings or of token ids.
-    output: the folder of the dump. None: the rows stay in memory. An interrupted capture into a folder goes on where it
-        stopped when it is called again.
-    labels: whether to label the heads too, in head_labels.csv of the dump.
-    batch_size: documents that the model reads at once.
-    max_length: longest document in tokens; None: 4,096, or what the model takes if that is less. Longer texts are cut, or
-        become several documents (`long_texts`). `max_documents`: how many documents are read.
-    chat_template: puts each text into the model's chat template, as what a user says.
+    Args:
+        model: a model of transformers; or the name of a repository of the Hub, a folder, or a GGUF file, which is loaded
+            with `dtype` (auto), `device` (a GPU if there is one), `device_map`, `attention`, `revision`, `gguf_file` and
+            `trust_remote_code`.
+        tokenizer: that of the model; None: it is loaded with the model.
+        texts: a .txt, .jsonl (`text_field`) or Parquet file, a folder of these, a dataset of the Hub (`text_split`),
+            "sample" for the texts that come with the package, or an iterable of strings or of token ids.
+        output: the folder of the dump. None: the rows stay in memory. An interrupted capture into a folder goes on where
+            it stopped when it is called again.
+        labels: whether to label the heads too, in head_labels.csv of the dump.
+        batch_size: documents that the model reads at once.
+        max_length: longest document in tokens; None: 4,096, or what the model takes if that is less. Longer texts are cut,
+            or become several documents (`long_texts`).
+        max_documents: how many documents are read.
+        chat_template: puts each text into the model's chat template, as what a user says.
 
     Raises ConfigError, InputError, AccessError, OutputError.
 

@@ -49,9 +49,10 @@ class _Variant:
 class Evaluation:
     """The loss of a model, in nats a token, with everything kept, with everything cut, and with plans.
 
-    table: a row for each plan: `ranking`, `kept` (share of the KV heads), `loss`, `difference` to everything kept, and
-        its standard `error` over documents (NaN: one document).
-    losses: the loss of each document (rows) with each plan (columns, in the order of the table).
+    Attributes:
+        table: a row for each plan: `ranking`, `kept` (share of the KV heads), `loss`, `difference` to everything kept, and
+            its standard `error` over documents (NaN: one document).
+        losses: the loss of each document (rows) with each plan (columns, in the order of the table).
     """
 
     def __init__(self, model: str, table: pd.DataFrame, losses: pd.DataFrame, tokens: int, window: int, sinks: int) -> None:
@@ -186,11 +187,20 @@ def evaluate_plan(
 ) -> Evaluation:
     """Measures the loss of a model with a cache plan, with everything kept and with everything cut.
 
-    plan: what `ap.plan` gives, or a file of it; None: curves alone.
-    results, labels, rankings: a curve for each ranking, over the `shares` of the KV heads that keep their cache. A ranking
-        is what `ap.plan` takes as `column`, a column of the run `results` or of `labels`, or "random", which stands for
-        `random_seeds` rankings; None: ap_exact and random when there are results. `group`, `window` and `sinks` are those
-        of `ap.plan`; without them, window and sinks are those of the plan.
+    Args:
+        model: as for `capture`.
+        plan: what `ap.plan` gives, or a file of it; None: curves alone.
+        texts: as for `capture`.
+        results: a result, or its folder, whose columns are ranked by.
+        labels: a file, or a data frame with layer and q_head, whose columns are ranked by.
+        rankings: a curve for each, over the `shares` of the KV heads that keep their cache. A ranking is what `ap.plan`
+            takes as `column`, or "random", which stands for `random_seeds` rankings; None: ap_exact and random when there
+            are results.
+        shares: of the KV heads that keep their cache.
+        random_seeds: how many random rankings there are.
+        group: as for `ap.plan`.
+        window: as for `ap.plan`; None: that of the plan.
+        sinks: likewise.
 
     Cut heads see their sinks and their window in every layer, as the model reads whole documents; nothing is generated.
     Model, texts and the other options are those of `capture`.

@@ -112,10 +112,12 @@ def load_model(
 ) -> LoadedModel:
     """Loads a model and its tokenizer.
 
-    model: the name of a repository of the Hub, a folder, or a GGUF file.
-    dtype: float32, bfloat16, float16, or auto: that of its files.
-    device: None: a GPU if there is one. device_map: spreads the model, as accelerate does; "auto" will mostly do.
-    attention: sdpa, eager, flash_attention_2 or another implementation; None: that of the model.
+    Args:
+        model: the name of a repository of the Hub, a folder, or a GGUF file.
+        dtype: float32, bfloat16, float16, or auto: that of its files.
+        device: None: a GPU if there is one.
+        device_map: spreads the model, as accelerate does; "auto" will mostly do.
+        attention: sdpa, eager, flash_attention_2 or another implementation; None: that of the model.
     """
     check_installed()
     name = os.fsdecode(model)

@@ -29,8 +29,14 @@ def study(
 ) -> Result:
     """Captures a model, labels its heads, analyses them and writes a report.
 
-    output: a folder, which then holds the dump (dump/), the tables and run.json, head_labels.csv and report.html.
-    analysis: options of `analyze`. Model, tokenizer, texts and all other options are those of `capture`.
+    Args:
+        model: as for `capture`.
+        tokenizer: as for `capture`.
+        texts: as for `capture`.
+        output: a folder, which then holds the dump (dump/), the tables and run.json, head_labels.csv and report.html.
+        analysis: options of `analyze`.
+        progress: as for `analyze`.
+        **options: all other options of `capture`.
 
     A study that was interrupted goes on where it stopped when it is called again.
     """

@@ -13,6 +13,7 @@
 #include "attention_plasticity/analysis/example_groups.h"
 #include "attention_plasticity/analysis/query_statistics.h"
 #include "attention_plasticity/analysis/time_points.h"
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/plasticity/position_frame.h"
 #include "attention_plasticity/random/numpy_generator.h"
@@ -28,6 +29,7 @@ namespace {
 std::vector<double> orientation(const RowsView& keys) {
   CountedMap<std::int64_t, std::pair<double, CountedVector<double>>> buckets;  // count, sum
   for (std::size_t i = 0; i < keys.size(); ++i) {
+    throw_if_stopped_at(i);
     auto& [count, sum] = buckets[keys.bucket[i]];
     count += 1;
     sum.resize(keys.width);
@@ -98,6 +100,7 @@ PositionModel follow_position(const RowsView& queries, std::span<const double> o
   const std::vector<double> reflected_mean = reflect(oriented_sums.mean, reflection);
   const std::vector<bool> tested =
       tested_components(queries.size(), queries.width, options.normality_max_dims, options.seed);
+  throw_if_stopped();
   const ReflectedRows reflected_queries(queries.vectors, orientation, reflection, reflected_mean, tested);
   const ReflectedComponents components =
       reflected_components(reflected_queries, tested, options.p_alpha, energy_of(captured_sums));
@@ -108,6 +111,7 @@ PositionModel follow_position(const RowsView& queries, std::span<const double> o
                                 reflect(oriented_sums.tx, reflection),
                                 components.squares,
                                 oriented_sums.origin};
+  throw_if_stopped();
   LineFit reflected_lines = fit_lines(reflected_sums);
   result.scalar = scalar_predictability(queries.position, reflected_queries.along_slope());
   result.residual = residual_normality(queries.position, reflected_queries.first_component(), reflected_lines.slope[0],
@@ -169,6 +173,7 @@ MeasuredHead measure_head(const HeadId& head, KeptRows captured_queries, const O
 
   const PositionModel model = follow_position(queries, keys.orientation, options, context.constant_component, result);
 
+  throw_if_stopped();
   std::vector<std::uint64_t> examples = distinct_examples(queries.example, key_rows.example);
   const bool own_groups = context.jackknife_examples.empty();
   JackknifeGroups groups;

@@ -9,6 +9,7 @@
 
 #include "attention_plasticity/base/finite.h"
 #include "attention_plasticity/base/memory_account.h"
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/random/numpy_generator.h"
 
@@ -96,6 +97,7 @@ KeptRows checked_rows(const RowsView& rows, std::string_view what) {
     const auto require = [&](bool holds, const char* problem) {
       if (!holds) throw Error(ErrorKind::input, fmt::format("row {} of the {}: {}", i, what, problem));
     };
+    throw_if_stopped_at(i);
     require(rows.position[i] >= 0 && std::isfinite(rows.position[i]), "the position is negative or not finite");
     require(rows.position[i] <= last_position, "the position is beyond 2^53");
     require(rows.bucket[i] >= 0, "the bucket is negative");

@@ -45,8 +45,12 @@ class ResultFiles {
   const std::optional<std::filesystem::path>& find(TableId table) const;
   /// Throws Error(input) with the reason when the table does not exist or is left out.
   const std::filesystem::path& table(TableId table) const;
+  /// The bytes of a table; empty when it does not exist or is left out.
+  const std::string& text(TableId table) const { return texts_[static_cast<std::size_t>(table)]; }
   /// The content of a table. Throws Error(input) as `table` does, and when it is not a CSV table.
   CsvTable read(TableId table) const;
+  /// Whether these are what an interrupted run left.
+  bool is_partial() const { return partial_; }
   /// The path of run.json; none when it does not exist.
   const std::optional<std::filesystem::path>& run() const { return run_; }
   /// The content of run.json, read once so that all readers see the same; empty when it does not exist.

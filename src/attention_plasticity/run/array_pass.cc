@@ -10,6 +10,7 @@
 
 #include "attention_plasticity/base/finite.h"
 #include "attention_plasticity/base/memory_account.h"
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/head_queue.h"
 
@@ -21,6 +22,7 @@ std::optional<HeadRows> without_non_finite(const RowsView& rows) {
   std::vector<std::size_t> kept;
   kept.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    throw_if_stopped_at(i);
     if (all_finite(rows.row(i))) kept.push_back(i);
   }
   if (kept.size() == rows.size()) return std::nullopt;

@@ -276,16 +276,20 @@ class HeadQueue {
     lock.unlock();
     std::unique_ptr<LoadedKeys> keys;
     std::exception_ptr failure = group.failure;  // it did not fit alone
+    bool is_stopped = false;
     if (!failure) {
       try {
         const MemoryAccount::Scope scope(group.account.get());
+        const StopScope stop([this] { return stop_.stop_requested(); });
         keys = std::make_unique<LoadedKeys>(load_(heads_[number]));
+      } catch (const WorkStopped&) {
+        is_stopped = true;  // no task is begun again after a stop
       } catch (...) {
         failure = refusal_or_current(group.account.get());
       }
     }
     lock.lock();
-    const bool is_given_up = !tasks_[number].is_alone && !group.failure && as_over_limit(failure);
+    const bool is_given_up = is_stopped || (!tasks_[number].is_alone && !group.failure && as_over_limit(failure));
     if (group.account) {
       group.load_peak = group.account->peak();
       group.account->settle();

@@ -56,8 +56,7 @@ std::string described(const RunInput& input, const std::string& model) {
 }
 
 // What stands where this run will write its run.json; none when there is nothing.
-std::optional<RunRecord> earlier_run(const RunConfig& config) {
-  const std::string file = run_json_path(config);
+std::optional<RunRecord> earlier_run(const std::string& file) {
   std::error_code unknown;
   if (!fs::is_regular_file(file, unknown)) return std::nullopt;
   return parse_run_record(read_text_file(file, most_record_bytes), file);
@@ -76,16 +75,16 @@ bool is_usual_name(const std::string& file) {
 
 // Tables of the earlier run in the folder of run.json that this run does not write. A table that was changed since is
 // not one of them, and stays; without digests only the usual names are taken for its tables.
-std::vector<fs::path> left_behind(const RunConfig& config, const std::vector<std::string>& written) {
+std::vector<fs::path> left_behind(const std::string& run_json, const std::vector<std::string>& written) {
   std::vector<fs::path> files;
   std::optional<RunRecord> earlier;
   try {
-    earlier = earlier_run(config);
+    earlier = earlier_run(run_json);
   } catch (const Error&) {
     return files;  // names no tables that could be known to be its own
   }
   if (!earlier) return files;
-  const fs::path folder = fs::path(run_json_path(config)).parent_path();
+  const fs::path folder = fs::path(run_json).parent_path();
   for (const RecordedTable& table : earlier->tables) {
     const fs::path file = folder / table.name;
     const bool stays = std::ranges::any_of(
@@ -95,6 +94,41 @@ std::vector<fs::path> left_behind(const RunConfig& config, const std::vector<std
     if (table.sha256 ? *table.sha256 == file_sha256(file) : is_usual_name(table.name)) files.push_back(file);
   }
   return files;
+}
+
+// Throws when a run.json, whose name is `file`, is of another input or model.
+void require_same_run(const std::string& run_json, const std::string& file, const RunInput& input,
+                      const std::string& model_name) {
+  RunRecord earlier;
+  try {
+    earlier = parse_run_record(run_json, file);
+  } catch (const Error& error) {
+    refuse_unknown_results(error, file);
+  }
+  const std::string model = earlier.model.value_or("an unknown model");
+  if (is_same_input(earlier.input, input) && model == model_name) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("these are the results of {}, and this run is of {}; {}", described(earlier.input, model),
+                          described(input, model_name), how_to_replace),
+              file);
+}
+
+// The same for a file on disk, which need not be there.
+void require_same_run(const std::string& file, const RunInput& input, const std::string& model_name) {
+  std::error_code unknown;
+  if (!fs::is_regular_file(file, unknown)) return;
+  std::string text;
+  try {
+    text = read_text_file(file, most_record_bytes);
+  } catch (const Error& error) {
+    refuse_unknown_results(error, file);
+  }
+  require_same_run(text, file, input, model_name);
+}
+
+bool has_content(const fs::path& file, const std::string& content) {
+  std::error_code unknown;
+  return fs::is_regular_file(file, unknown) && read_text_file(file, most_record_bytes) == content;
 }
 
 }  // namespace
@@ -111,34 +145,14 @@ std::vector<std::string> result_paths(const PreparedRun& prepared, const RunConf
 }
 
 void check_earlier_results(const PreparedRun& prepared, const RunConfig& config) {
-  const std::string file = run_json_path(config);
-  std::error_code unknown;
-  if (config.overwrite || !fs::is_regular_file(file, unknown)) return;
-  std::string text;
-  try {
-    text = read_text_file(file, most_record_bytes);
-  } catch (const Error& error) {
-    refuse_unknown_results(error, file);
-  }
-  check_earlier_results(prepared, config, text, file);
+  if (config.overwrite) return;
+  require_same_run(run_json_path(config), input_of(prepared, config), prepared.model_name);
 }
 
 void check_earlier_results(const PreparedRun& prepared, const RunConfig& config, const std::string& run_json,
                            const std::string& file) {
   if (config.overwrite) return;
-  RunRecord earlier;
-  try {
-    earlier = parse_run_record(run_json, file);
-  } catch (const Error& error) {
-    refuse_unknown_results(error, file);
-  }
-  const RunInput input = input_of(prepared, config);
-  const std::string model = earlier.model.value_or("an unknown model");
-  if (is_same_input(earlier.input, input) && model == prepared.model_name) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("these are the results of {}, and this run is of {}; {}", described(earlier.input, model),
-                          described(input, prepared.model_name), how_to_replace),
-              file);
+  require_same_run(run_json, file, input_of(prepared, config), prepared.model_name);
 }
 
 std::vector<FolderLock> lock_outputs(const PreparedRun& prepared, const RunConfig& config) {
@@ -173,12 +187,46 @@ std::vector<std::string> write_results(const PreparedRun& prepared, const RunCon
   paths.reserve(files.size());
   for (const WrittenFile& file : files) paths.push_back(file.path);
   if (!run.interrupted && !failed) {
-    for (const fs::path& file : left_behind(config, paths)) output.remove(file);
+    for (const fs::path& file : left_behind(run_json_path(config), paths)) output.remove(file);
     for (const ResultTable& table : result_tables()) {
       if (!config.tables[table.id].empty()) output.remove(partial_name(config.tables[table.id]));
     }
     output.remove(partial_name(run_json_path(config)));
     output.remove(failed_json_path(config));
+  }
+  output.commit();
+  return paths;
+}
+
+std::vector<std::string> copy_results(const ResultFiles& files, const fs::path& folder, bool overwrite) {
+  std::vector<std::string> paths;
+  std::vector<std::string_view> contents;
+  for (const TableId table : all_tables()) {
+    if (const auto& file = files.find(table)) {
+      paths.push_back((folder / file->filename()).string());
+      contents.push_back(files.text(table));
+    }
+  }
+  if (files.run()) {
+    paths.push_back((folder / files.run()->filename()).string());
+    contents.push_back(files.run_text());
+  }
+  const std::string run_json = (folder / "run.json").string();
+  const std::vector<FolderLock> locks = lock_outputs(paths);
+  if (!overwrite && !files.is_partial() && !has_content(run_json, files.run_text())) {
+    RunRecord own;
+    if (files.run()) own = parse_run_record(files.run_text(), files.run()->string());
+    require_same_run(run_json, own.input, own.model.value_or("an unknown model"));
+  }
+  check_writable(paths);
+  OutputFiles output(run_json);
+  for (std::size_t i = 0; i < paths.size(); ++i) output.stage(paths[i], contents[i]);
+  if (!files.is_partial()) {
+    for (const fs::path& file : left_behind(run_json, paths)) output.remove(file);
+    for (const ResultTable& table : result_tables()) output.remove(partial_name(folder / table.file));
+    output.remove(partial_name(run_json));
+    output.remove(fs::path(run_json).replace_filename("run.failed.json"));
+    if (!files.run()) output.remove(run_json);
   }
   output.commit();
   return paths;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "attention_plasticity/base/folder_lock.h"
+#include "attention_plasticity/results/result_files.h"
 #include "attention_plasticity/run/run_json.h"
 
 namespace attention_plasticity {
@@ -33,5 +35,10 @@ void check_outputs(const PreparedRun& prepared, const RunConfig& config);
 /// commit, what earlier ones left: partial files, run.failed.json, and the tables of the run that it replaces.
 std::vector<std::string> write_results(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
                                        const RunResources& resources);
+
+/// Writes the files of a run, as they are, into another folder, by the rules of `write_results`: under its lock, all or
+/// none, and not over results of another input or model unless `overwrite` is true. Returns their paths. Throws
+/// Error(usage) and Error(output) as `check_outputs` does.
+std::vector<std::string> copy_results(const ResultFiles& files, const std::filesystem::path& folder, bool overwrite);
 
 }  // namespace attention_plasticity

@@ -286,8 +286,8 @@ class Reading {
     names.insert(names.end(), refs.tags.begin(), refs.tags.end());
     std::erase_if(names, [&](const std::string& ref) { return !matches_pattern(ref, revision.text); });
     std::ranges::sort(names, comes_before);
-    const auto repeated = std::ranges::unique(names);
-    names.erase(repeated.begin(), repeated.end());
+    // clang 14, which builds the fuzz targets, does not compile std::ranges::unique.
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     if (names.empty()) revision.refuse(fmt::format("no branch or tag of {} matches this pattern", quoted_text(repo)));
     if (names.size() > most_runs) refuse_count(names.size(), revision.where);
     std::vector<Variant> found;

@@ -5,7 +5,7 @@
 #   tools/setup.sh run      also gnuplot, which `make run` draws with
 #   tools/setup.sh test     also GoogleTest, RapidCheck, libpng, zsh, fish, groff, pkg-config and the Python client of the
 #                           Hub, for `make test`
-#   tools/setup.sh python   what `make test-python` and `make wheel` need: also Python's headers
+#   tools/setup.sh python   what `make test-python`, `make wheel` and `make site` need: also Python's headers
 #   tools/setup.sh check    also the formatter, the linter, clang with libFuzzer, the browser and Doxygen for
 #                           `make check`
 #   tools/setup.sh reference  what `make reference` needs: Doxygen

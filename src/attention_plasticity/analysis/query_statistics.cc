@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "attention_plasticity/base/counted_containers.h"
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/random/numpy_generator.h"
 #include "attention_plasticity/stats/kolmogorov.h"
 #include "attention_plasticity/stats/kolmogorov_bins.h"
@@ -147,6 +148,7 @@ ReflectedComponents reflected_components(const ReflectedRows& queries, const std
   KolmogorovBins bins;
   const ReflectedColumns& columns = queries.columns();
   for (std::size_t component = 0; component < queries.width(); ++component) {
+    throw_if_stopped();
     PowerSums sums = columns.sums[component];
     // Of queries that all lie on one line, reflection leaves exactly nothing across it, but for rounding.
     if (sums.squares() <= energy * queries.rounding(component)) sums = {.count = sums.count};

@@ -26,7 +26,7 @@ class StopScope {
 /// Throws WorkStopped when the scope of this thread says that it should stop; without a scope it does nothing.
 void throw_if_stopped();
 
-/// The same once every 65,536 calls with ascending `row`, for loops over the rows of a head.
+/// The same at every 65,536th row, for loops over the rows of a head.
 inline void throw_if_stopped_at(std::size_t row) {
   if (row % 65536 == 0) throw_if_stopped();
 }

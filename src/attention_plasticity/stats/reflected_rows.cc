@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/stats/row_tiles.h"
 
 namespace attention_plasticity {
@@ -99,6 +100,7 @@ void ReflectedRows::sum_columns(const std::vector<bool>& coded) {
   }
   std::vector<TilePowerSums> sums(tiles.tiles());
   for (std::size_t row = 0; row < size(); row += RowTiles::block) {
+    throw_if_stopped_at(row);
     project(row, tiles.rows_from(row));
     for (std::size_t tile = 0; tile < tiles.tiles(); ++tile) {
       add_power_sums(tiles.tile(row, tile), reflected_.data() + row, reflection[tile], codes[tile], sums[tile]);

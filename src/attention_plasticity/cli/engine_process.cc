@@ -107,7 +107,7 @@ EngineProcess::EngineProcess(std::vector<std::string> words, const std::stop_tok
 }
 
 void EngineProcess::start(const std::stop_token& stop) {
-  child_.emplace(words_);
+  child_ = std::make_unique<Child>(words_);
   buffer_.clear();
   const std::optional<Message> first = receive(stop, false);
   if (!first) throw Stopped();

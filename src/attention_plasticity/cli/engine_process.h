@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -60,7 +61,7 @@ class EngineProcess {
   bool fill(const std::stop_token& stop, bool waits);
 
   std::vector<std::string> words_;
-  std::optional<Child> child_;  // none: it was ended
+  std::unique_ptr<Child> child_;  // null: it was ended
   std::string buffer_;          // received, and not taken yet
 };
 

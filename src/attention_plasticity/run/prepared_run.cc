@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -27,8 +26,7 @@ namespace fs = std::filesystem;
 int one_more_than_largest(const std::set<HeadKey>& heads, int HeadKey::* member) {
   int largest = -1;
   for (const HeadKey& head : heads) largest = std::max(largest, head.*member);
-  // A head with the largest possible index lies outside any grid.
-  return std::min(largest, std::numeric_limits<int>::max() - 1) + 1;
+  return largest + 1;
 }
 
 // A size of the model: its field of the configuration, its key in config.json, and one of what it counts.
@@ -58,7 +56,7 @@ KnownSize known_size(const ModelSize& size, const RunConfig& config, std::option
   }
   if (stated) return {stated->value, fmt::format("{} says {} {}", stated->file, size.key, stated->value)};
   if (given) return {*given, fmt::format("{} says {}", place, *given)};
-  return {discovered, fmt::format("{} is the most that this program takes", discovered)};
+  return {discovered, ""};  // no captured head lies outside of it
 }
 
 void check_captured(const DumpLayout& layout, Side side, int HeadKey::* member, const ModelSize& size,

@@ -161,14 +161,6 @@ TEST(PrepareRun, DoesNotWalkThroughAGridOfAnySize) {
   EXPECT_EQ(prepared.skipped, std::size_t{2147483647} * 2147483647 - 2);
 }
 
-TEST(PrepareRun, RefusesTheLargestIndexThatAFolderCanName) {
-  const SmallDump dump(1, 2, 1);
-  dump.write(Side::query, 2147483647, 0, small_rows(1));
-  const Refusal refused = refusal(dump.config());
-  EXPECT_EQ(refused.kind, ErrorKind::usage);
-  EXPECT_TRUE(refused.message.ends_with("since 2147483647 is the most that this program takes")) << refused.message;
-}
-
 TEST(PrepareRun, RefusesQueryHeadsThatCannotBeDivided) {
   const SmallDump dump(1, 5, 2);
   const Refusal refused = refusal(dump.config());

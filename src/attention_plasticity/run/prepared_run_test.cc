@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -159,6 +160,17 @@ TEST(PrepareRun, DoesNotWalkThroughAGridOfAnySize) {
   const PreparedRun prepared = prepare_run(dump.config());
   EXPECT_EQ(prepared.tasks.size(), 2U);
   EXPECT_EQ(prepared.skipped, std::size_t{2147483647} * 2147483647 - 2);
+}
+
+TEST(PrepareRun, LeavesOutTheLargestIndexThatAFolderCanName) {
+  const SmallDump dump(1, 2, 1);
+  dump.write(Side::query, 2147483647, 0, small_rows(1));
+  const PreparedRun prepared = prepare_run(dump.config());
+  EXPECT_EQ(prepared.grid.num_layers, 1);
+  EXPECT_EQ(prepared.tasks.size(), 2U);
+  EXPECT_NE(
+      std::ranges::find(prepared.warnings, "l2147483647h00q is left out: layers and heads have numbers from 0 to 9999"),
+      prepared.warnings.end());
 }
 
 TEST(PrepareRun, RefusesQueryHeadsThatCannotBeDivided) {

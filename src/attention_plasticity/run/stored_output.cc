@@ -49,16 +49,17 @@ StoredOutput::StoredOutput(const StoreAddress& address, fs::path folder)
     : store_(address), folder_(std::move(folder)) {}
 
 void StoredOutput::make_folder(const std::vector<std::string>& files) const {
-  std::vector<std::optional<std::string>> earlier;
-  for (const std::string& file : files) earlier.push_back(text_in(store_, file));
+  // All are read before anything is written.
+  std::map<fs::path, std::optional<std::string>> earlier;
+  for (const std::string& file : files) earlier.emplace(folder_ / file, text_in(store_, file));
   std::error_code failed;
   fs::create_directories(folder_, failed);
   if (failed) throw Error(ErrorKind::output, fmt::format("cannot be made: {}", failed.message()), folder_.string());
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (earlier[i]) {
-      write_file_atomically(folder_ / files[i], *earlier[i]);
+  for (const auto& [file, text] : earlier) {
+    if (text) {
+      write_file_atomically(file, *text);
     } else {
-      fs::remove(folder_ / files[i], failed);
+      fs::remove(file, failed);
     }
   }
 }

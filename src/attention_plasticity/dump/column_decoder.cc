@@ -22,8 +22,8 @@ namespace {
 
 // Arrow ends the process where there is no memory for what it looks up of the processor, at the first page that it
 // decodes (MemoryFaults). It is looked up when the program is loaded, which takes microseconds.
-[[maybe_unused]] const auto* const processor =
-    arrow::internal::CpuInfo::GetInstance();  // NOLINT(bugprone-throwing-static-initialization)
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization)
+[[maybe_unused]] const auto* const processor = arrow::internal::CpuInfo::GetInstance();
 
 // The values and levels of a batch fit into the second-level cache.
 constexpr std::size_t batch = 16384;

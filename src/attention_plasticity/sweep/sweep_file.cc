@@ -274,7 +274,8 @@ class Reading {
     std::vector<Variant> found;
     found.reserve(folders.size());
     for (const std::string& folder : folders) {
-      found.push_back(variant(name, fs::path(folder).begin()->string(), root, above + "/" + folder + options));
+      found.push_back(
+          variant(name, fs::path(folder).begin()->string(), root, fmt::format("{}/{}{}", above, folder, options)));
     }
     return found;
   }

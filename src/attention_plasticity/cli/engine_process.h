@@ -62,7 +62,7 @@ class EngineProcess {
 
   std::vector<std::string> words_;
   std::unique_ptr<Child> child_;  // null: it was ended
-  std::string buffer_;          // received, and not taken yet
+  std::string buffer_;            // received, and not taken yet
 };
 
 }  // namespace attention_plasticity

@@ -208,7 +208,8 @@ TEST_F(ProgramPlot, TextFromUsersIsShownAndNeverRun) {
   for (const FigureCase& figure : figures) {
     const std::string svg = drawn(figure, "x'$(touch g).svg", {"--title", hostile});
     EXPECT_TRUE(is_well_formed(svg)) << figure.figure;
-    EXPECT_NE(svg.find("'\"; `touch a` $HOME @b {c_d} \\\\nsystem('touch e') &lt;f"), std::string::npos) << figure.figure;
+    EXPECT_NE(svg.find("'\"; `touch a` $HOME @b {c_d} \\\\nsystem('touch e') &lt;f"), std::string::npos)
+        << figure.figure;
   }
   drawn(figures[2], "x'$(touch g).svg", {"--ylabel", hostile});
   EXPECT_EQ(names_in(here_.path()), std::vector<std::string>{"x'$(touch g).svg"});

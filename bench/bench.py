@@ -16,7 +16,8 @@ import targets
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build/bench"
-PROGRAM = FOLDER / "attention-plasticity"
+PROGRAMS = ROOT / "build/release"
+PROGRAM = PROGRAMS / "attention-plasticity"
 RUNS = {"compat": ["--compat", "python"], "default": ["--no-standard_errors"], "everything": []}
 NAMES = {"floor": "decoding to tables (floor)", "columns": "decoding to kept memory",
          "compat": "compat python", "default": "default, exact, no errors",
@@ -38,7 +39,7 @@ def costs_of(dump, folder):
     costs = []
     for workers in (1, 2):
         for run, how in (("floor", "tables"), ("columns", "columns")):
-            costs.append(measure.Cost(run, workers, [FOLDER / "decode_floor", folder, workers, how]))
+            costs.append(measure.Cost(run, workers, [PROGRAMS / "decode_floor", folder, workers, how]))
         for run, flags in RUNS.items():
             costs.append(measure.Cost(run, workers, analyze(folder, f"{dump.name}-{run}-{workers}", workers, flags)))
     if dump.name == "small":
@@ -85,7 +86,7 @@ def print_costs(dump, costs):
 
 def measure_stages(dump, folder, rounds):
     """Times the stages on the query heads of one key head, so that keys have the same share as in the whole dump."""
-    command = [FOLDER / "stages", folder, str(dump.q_heads // dump.k_heads), str(rounds)]
+    command = [PROGRAMS / "stages", folder, str(dump.q_heads // dump.k_heads), str(rounds)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 

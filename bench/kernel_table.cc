@@ -187,7 +187,8 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
   kernels.push_back(
       {"sum_rows", [head, dim] { return sum(ap::sum_rows(head->queries.position, head->queries.vectors, dim).xx); }});
   const std::vector<double> sign(dim, 1.0);
-  std::vector<double> mean = ap::sum_rows(head->queries.position, head->queries.vectors, dim).mean;
+  const ap::LineSums sums = ap::sum_rows(head->queries.position, head->queries.vectors, dim);
+  std::vector<double> mean = sums.mean;
   ap::Householder(head->slope).apply(mean);
   const auto reflect = [head, sign, mean](const std::vector<bool>& tested) {
     return ap::ReflectedRows(head->queries.vectors, sign, ap::Householder(head->slope), mean, tested);
@@ -201,8 +202,9 @@ std::vector<Kernel> kernel_table(std::size_t rows, std::size_t dim) {
                      }});
   for (const std::size_t tests : {0U, 64U}) {
     const std::vector<bool> tested = ap::tested_components(rows, dim, tests, 0);
-    kernels.push_back({tests == 0 ? "component_shapes" : "component_shapes_and_tests", [reflect, tested] {
-                         const auto components = ap::reflected_components(reflect(tested), tested, 0.01);
+    kernels.push_back({tests == 0 ? "component_shapes" : "component_shapes_and_tests",
+                       [reflect, tested, energy = ap::energy_of(sums)] {
+                         const auto components = ap::reflected_components(reflect(tested), tested, 0.01, energy);
                          return sum(components.squares) + components.noise.median_abs_skewness;
                        }});
   }

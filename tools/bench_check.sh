@@ -9,7 +9,7 @@ rm -rf "$counts"
 mkdir -p "$counts"
 # valgrind does not know AVX-512, which Arrow would choose by itself.
 if ! ARROW_USER_SIMD_LEVEL=AVX2 valgrind --tool=callgrind --instr-atstart=no --collect-atstart=no \
-    --callgrind-out-file="$counts/out" build/bench/instructions >build/bench/callgrind.log 2>&1; then
+    --callgrind-out-file="$counts/out" build/release/instructions >build/bench/callgrind.log 2>&1; then
   tail -n 20 build/bench/callgrind.log >&2
   echo "bench-check: valgrind failed; the whole log is build/bench/callgrind.log" >&2
   exit 1

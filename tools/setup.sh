@@ -5,7 +5,8 @@
 #   tools/setup.sh run      also gnuplot, which `make run` draws with
 #   tools/setup.sh test     also GoogleTest, RapidCheck, libpng, zsh, fish, groff, pkg-config and the Python client of the
 #                           Hub, for `make test`
-#   tools/setup.sh python   what `make test-python`, `make wheel` and `make site` need: also Python's headers
+#   tools/setup.sh python   what `make test-python`, `make wheel` and `make site` need: also Python's headers, and
+#                           what unpacks a source package of Debian
 #   tools/setup.sh check    also the formatter, the linter, clang with libFuzzer, the browser and Doxygen for
 #                           `make check`
 #   tools/setup.sh reference  what `make reference` needs: Doxygen
@@ -25,7 +26,7 @@ case "${1:-build}" in
   build) ;;
   run) packages+=("${run_packages[@]}") ;;
   test) packages+=("${test_packages[@]}"); requirements+=(hub_test) ;;
-  python) packages+=(python3-dev) ;;
+  python) packages+=(dpkg-dev python3-dev) ;;
   check) packages+=("${test_packages[@]}" "${fuzz_packages[@]}" chromium doxygen); requirements+=(hub_test check) ;;
   reference) packages=(doxygen); requirements=() ;;
   fuzz) packages+=("${fuzz_packages[@]}") ;;

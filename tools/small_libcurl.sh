@@ -2,11 +2,9 @@
 # Builds the libcurl of the wheel, which speaks HTTP and HTTPS and needs OpenSSL alone: tools/small_libcurl.sh PREFIX
 #
 # Debian's libcurl needs 25 further libraries, for protocols that are not used here; they would make up half of a wheel.
-# The sources are those of a package of crates.io, which has the whole of curl.
+# The sources are those of Debian 12, with its security updates; apt-get checks their signatures.
 set -euo pipefail
 prefix=${1:?usage: tools/small_libcurl.sh PREFIX}
-version=0.4.91+curl-8.22.0
-sum=cd39579123e45bf762716bb893d43886ed1cabe6289455be29a4f1d4e37afb06
 
 stamp=$(sha256sum <"$0")
 if [ "$(cat "$prefix/stamp" 2>/dev/null || true)" = "$stamp" ]; then exit 0; fi
@@ -16,20 +14,18 @@ prefix=$(cd "$prefix" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-python3 - "https://static.crates.io/crates/curl-sys/curl-sys-$version.crate" "$work/curl.tar.gz" <<'FETCH'
-import sys, urllib.request
-with urllib.request.urlopen(sys.argv[1], timeout=60) as answer, open(sys.argv[2], "wb") as file:
-    file.write(answer.read())
-FETCH
-echo "$sum  $work/curl.tar.gz" | sha256sum --check --quiet
-tar -xzf "$work/curl.tar.gz" -C "$work"
-source=$work/curl-sys-$version/curl
-# The package leaves out the manual, which the build looks for even when it is not wanted.
-mkdir -p "$source/docs/examples"
-touch "$source/docs/CMakeLists.txt" "$source/docs/examples/CMakeLists.txt"
+# A list of sources beside the system's, which commonly names packages alone.
+mkdir -p "$work/lists/partial" "$work/archives/partial"
+apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
+  grep -E ' bookworm(-security)? ' | sort -u >"$work/sources.list"
+apt=(apt-get -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null
+     -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work" -o "Dir::Cache::Archives=$work/archives")
+"${apt[@]}" update
+(cd "$work" && "${apt[@]}" source curl)
+source=$(echo "$work"/curl-*/)
 
 options=(
-  BUILD_SHARED_LIBS=OFF BUILD_CURL_EXE=OFF BUILD_TESTING=OFF BUILD_LIBCURL_DOCS=OFF BUILD_MISC_DOCS=OFF ENABLE_CURL_MANUAL=OFF
+  BUILD_SHARED_LIBS=OFF BUILD_CURL_EXE=OFF BUILD_TESTING=OFF
   HTTP_ONLY=ON CURL_USE_OPENSSL=ON CURL_USE_LIBPSL=OFF CURL_USE_LIBSSH2=OFF USE_LIBIDN2=OFF USE_NGHTTP2=OFF
   CURL_BROTLI=OFF CURL_ZSTD=OFF CURL_ZLIB=OFF CURL_DISABLE_COOKIES=ON CURL_DISABLE_ALTSVC=ON
   CURL_DISABLE_HSTS=ON ENABLE_UNIX_SOCKETS=OFF

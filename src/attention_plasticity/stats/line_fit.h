@@ -34,6 +34,9 @@ struct LineSums {
   double origin = 0;
 };
 
+/// The sum of |x|^2 over all rows.
+double energy_of(const LineSums& sums);
+
 /// There must be at least one row.
 LineFit fit_lines(const LineSums& sums, ConstantComponent constant = ConstantComponent::has_no_fit);
 

@@ -23,28 +23,9 @@ import dumps
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/stores"))
 
-from conftest import LoopbackStore, key, program, secret, tables, upload  # noqa: E402
-from fault_proxy import FaultProxy  # noqa: E402
+from conftest import key, program, secret, started_store, tables, upload  # noqa: E402
 
 TARGET = 3
-
-
-def started_store() -> LoopbackStore:
-    import logging
-
-    import boto3
-    from moto.server import ThreadedMotoServer
-
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    port = server.get_host_and_port()[1]
-    client = boto3.client(
-        "s3", endpoint_url=f"http://127.0.0.1:{port}", region_name="us-east-1", aws_access_key_id=key,
-        aws_secret_access_key=secret,
-    )
-    client.create_bucket(Bucket="dumps")
-    return LoopbackStore(FaultProxy(port), client)
 
 
 def seconds_of_run(dump: object, out: Path, triples: int) -> float:
@@ -69,7 +50,7 @@ def main() -> int:
                        rows=chosen.rows, dim=64)
     folder = ROOT / "build/bench"
     dump = dumps.make(shape, program, folder / "dumps")
-    store = started_store()
+    server, store = started_store()
     upload(store.client, dump, "dumps", shape.name)
     time.sleep(6)  # a file that was written just before costs one request more
     address = store.address(f"dumps/{shape.name}")
@@ -82,6 +63,8 @@ def main() -> int:
             store.proxy.latency_s = delay
             times[name].append(seconds_of_run(source, folder / f"store-run-{number}", chosen.triples))
             assert tables(folder / f"store-run-{number}") == tables(folder / "store-run-0"), "the tables differ"
+    store.proxy.close()
+    server.stop()
     print(f"{shape}, {os.cpu_count()} cores")
     for name, taken in times.items():
         print(f"{name:<28} best {min(taken):7.2f} s   {min(taken) / min(times['disk']):.2f} times the run from disk")

@@ -130,14 +130,15 @@ TEST_F(ProgramSignal, SecondOneQuitsAtOnce) {
   write_head_file(file, rows);
   RunningProgram program(slow_words({"--num_pairs_per_bucket", "1000000", "--non_finite", "drop"}), surroundings_);
   program.wait_for("dropped 1 of 400 rows");
-  program.send(SIGINT);
-  program.wait_for("interrupt again to quit at once\n");
-  program.send(SIGINT);
+  // Both wait until the program goes on, so that it cannot finish between them. SIGINT is taken first: signals that
+  // wait are taken in the order of their numbers.
+  for (const int signal : {SIGSTOP, SIGINT, SIGTERM, SIGCONT}) program.send(signal);
   const Outcome outcome = program.finish();
-  EXPECT_EQ(outcome.signal, SIGINT) << outcome.code << "\n" << outcome.err;
+  EXPECT_EQ(outcome.signal, SIGTERM) << outcome.code << "\n" << outcome.err;
   EXPECT_TRUE(outcome.err.ends_with("stopping; finished heads are kept; interrupt again to quit at once\n"))
       << outcome.err;
-  EXPECT_EQ(names_in(here_ / "out"), std::vector<std::string>{});
+  // The folder of a commit that had begun may be left.
+  for (const std::string& name : names_in(here_ / "out")) EXPECT_TRUE(name.starts_with('.')) << name;
 }
 
 TEST_F(ProgramSignal, UnderNohupARunGoesOn) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import pathlib
 import subprocess
@@ -45,21 +46,27 @@ class LoopbackStore:
         return found
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[LoopbackStore]:
-    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    moto.start()
-    port = moto.get_host_and_port()[1]
+def started_store() -> tuple[ThreadedMotoServer, LoopbackStore]:
+    """A server with the empty bucket `dumps`, which runs until it is stopped, and the store that it serves."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # not every request in the output
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    port = server.get_host_and_port()[1]
     client = boto3.client(
         "s3", endpoint_url=f"http://127.0.0.1:{port}", region_name="us-east-1", aws_access_key_id=key,
         aws_secret_access_key=secret,
     )
     client.create_bucket(Bucket="dumps")
+    return server, LoopbackStore(FaultProxy(port), client)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[LoopbackStore]:
+    moto, store = started_store()
     for dump in ("minidoc-qwen3", "smollm2-135m"):
-        upload(client, root / "examples" / dump, "dumps", dump)
-    proxy = FaultProxy(port)
-    yield LoopbackStore(proxy, client)
-    proxy.close()
+        upload(store.client, root / "examples" / dump, "dumps", dump)
+    yield store
+    store.proxy.close()
     moto.stop()
 
 

@@ -157,10 +157,16 @@ std::shared_ptr<const KnownWayTables::Tables> KnownWayTables::tables(std::size_t
   if (!found) {
     auto made = std::make_shared<Tables>();
     made->reserve(known_ways().size());
+    std::map<std::vector<double>, std::shared_ptr<const PhaseTables>> by_frequencies;
     for (const RotationWay& way : known_ways()) {
-      std::optional<Rotation> rotation = rotation_of(way, width);
-      made->push_back(rotation ? std::optional<PhaseTables>(std::in_place, std::move(rotation->frequency), reach)
-                               : std::nullopt);
+      const std::optional<Rotation> rotation = rotation_of(way, width);
+      if (!rotation) {
+        made->push_back(nullptr);
+        continue;
+      }
+      std::shared_ptr<const PhaseTables>& shared = by_frequencies[rotation->frequency];
+      if (!shared) shared = std::make_shared<PhaseTables>(rotation->frequency, reach);
+      made->push_back(shared);
     }
     found = std::move(made);
   }

@@ -61,7 +61,8 @@ class KnownWayTables {
   std::vector<double> fixed(const RowSample& sample);
 
  private:
-  using Tables = std::vector<std::optional<PhaseTables>>;
+  // Of each known way; ways whose parts are of one size share theirs. Null for a part that cannot be rotated.
+  using Tables = std::vector<std::shared_ptr<const PhaseTables>>;
   std::shared_ptr<const Tables> tables(std::size_t width, std::size_t last);
 
   std::mutex mutex_;

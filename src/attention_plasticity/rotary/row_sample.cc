@@ -91,6 +91,28 @@ void sum_unrotated(const Rows& rows, std::size_t stride, const std::array<Table,
   }
 }
 
+// Fills the entries of a table whose numbers have more than one bit, each from that of its lowest bit and that of its
+// other bits. Multiplies and adds apart, so that every processor computes the same tables.
+void fill_products(double* table, std::size_t stride, std::size_t count) {
+  const hn::CappedTag<double, 8> d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t entry = 3; entry < count; ++entry) {
+    const std::size_t others = entry & (entry - 1);
+    if (others == 0) continue;
+    const double* const one = table + 2 * stride * others;
+    const double* const other = table + 2 * stride * (entry - others);
+    double* const product = table + 2 * stride * entry;
+    for (std::size_t j = 0; j < stride; j += lanes) {
+      const auto c1 = hn::LoadU(d, one + j);
+      const auto s1 = hn::LoadU(d, one + stride + j);
+      const auto c2 = hn::LoadU(d, other + j);
+      const auto s2 = hn::LoadU(d, other + stride + j);
+      hn::StoreU(hn::Sub(hn::Mul(c1, c2), hn::Mul(s1, s2)), d, product + j);
+      hn::StoreU(hn::Add(hn::Mul(s1, c2), hn::Mul(c1, s2)), d, product + stride + j);
+    }
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace attention_plasticity
 HWY_AFTER_NAMESPACE();
@@ -100,39 +122,29 @@ namespace attention_plasticity {
 namespace {
 
 HWY_EXPORT(sum_unrotated);
+HWY_EXPORT(fill_products);
 
 constexpr std::size_t padding = 8;
 
 std::size_t padded(std::size_t pairs) { return (pairs + padding - 1) / padding * padding; }
 
-// Fills entries 0 .. count - 1 with the cosines and sines of (entry << shift) f. An entry is the product of those of
-// its lowest bit and of its other bits.
+// Entries 0 .. count - 1: the cosines and sines of (entry << shift) f, and zeros after each.
 LargeVector<double> filled_table(const std::vector<double>& frequencies, std::size_t stride, std::size_t count,
                                  std::size_t shift) {
   LargeVector<double> table;
-  table.assign(2 * stride * count, 0);
-  const std::size_t pairs = frequencies.size();
-  for (std::size_t entry = 0; entry < count; ++entry) {
+  table.resize(2 * stride * count);
+  // The sine of every bit; entry 0 has none.
+  for (std::size_t entry = 0; entry < count; entry = entry == 0 ? 1 : 2 * entry) {
     double* const cosine = table.data() + 2 * stride * entry;
     double* const sine = cosine + stride;
-    const std::size_t others = entry & (entry - 1);
-    if (entry == 0 || others == 0) {
-      const auto tokens = static_cast<double>(entry << shift);
-      for (std::size_t i = 0; i < pairs; ++i) {
-        cosine[i] = std::cos(tokens * frequencies[i]);
-        sine[i] = std::sin(tokens * frequencies[i]);
-      }
-      continue;
-    }
-    const double* const c1 = table.data() + 2 * stride * others;
-    const double* const s1 = c1 + stride;
-    const double* const c2 = table.data() + 2 * stride * (entry - others);
-    const double* const s2 = c2 + stride;
-    for (std::size_t i = 0; i < pairs; ++i) {
-      cosine[i] = c1[i] * c2[i] - s1[i] * s2[i];
-      sine[i] = s1[i] * c2[i] + c1[i] * s2[i];
+    std::fill_n(cosine, 2 * stride, 0);
+    const auto tokens = static_cast<double>(entry << shift);
+    for (std::size_t i = 0; i < frequencies.size(); ++i) {
+      cosine[i] = std::cos(tokens * frequencies[i]);
+      sine[i] = std::sin(tokens * frequencies[i]);
     }
   }
+  HWY_DYNAMIC_DISPATCH(fill_products)(table.data(), stride, count);
   return table;
 }
 

@@ -31,7 +31,7 @@ function(ap_module module)
 endfunction()
 
 # ap_test(<name> SOURCES ... [USES <libraries>...] [LABELS <ctest labels>...])
-# Tests find golden figures and example dumps below AP_SOURCE_DIR. Those labelled `parallel` start threads and run under
+# Tests find golden figures and example dumps by tests/places/places.h. Those labelled `parallel` start threads and run under
 # ThreadSanitizer too; the target parallel_tests builds just them.
 function(ap_test name)
   if(NOT AP_BUILD_TESTS)
@@ -41,9 +41,8 @@ function(ap_test name)
   add_executable(${name} ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests
     POSITION_INDEPENDENT_CODE OFF)
-  target_link_libraries(${name} PRIVATE ap_flags ${arg_USES} GTest::gtest_main rapidcheck fmt::fmt)
+  target_link_libraries(${name} PRIVATE ap_flags ${arg_USES} ap_places GTest::gtest_main rapidcheck fmt::fmt)
   target_compile_options(${name} PRIVATE ${AP_TEST_OPTIMIZATION})
-  target_compile_definitions(${name} PRIVATE AP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_precompile_headers(${name} REUSE_FROM ap_test_headers)
   if("parallel" IN_LIST arg_LABELS)
     if(NOT TARGET parallel_tests)

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "attention_plasticity/base/text_file.h"
+#include "places.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -23,7 +24,7 @@ int replay(const std::string& bytes) {
 
 // Also cut off and with a bit changed at some places, so that the targets do something without a fuzzer too.
 TEST(AP_FUZZ_TARGET, ReplaysItsCorpus) {
-  const std::filesystem::path folder = std::filesystem::path(AP_SOURCE_DIR "/fuzz/corpus") / AP_TEXT(AP_FUZZ_TARGET);
+  const std::filesystem::path folder = source_folder() / "fuzz/corpus" / AP_TEXT(AP_FUZZ_TARGET);
   int inputs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     SCOPED_TRACE(entry.path().filename().string());

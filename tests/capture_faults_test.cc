@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -35,9 +36,9 @@ class CaptureFaults : public ::testing::Test {
     fs::remove(log());
     Surroundings surroundings;
     surroundings.folder = here_.path();
-    surroundings.program = AP_CAPTURE_PROGRAM;
+    surroundings.program = capture_program();
     surroundings.environment = {
-        "LD_PRELOAD=" AP_OUTPUT_FAULTS,          "AP_FAULT_FOLDER=" + work().string(),
+        "LD_PRELOAD=" + output_faults_library(), "AP_FAULT_FOLDER=" + work().string(),
         "AP_FAULT_LOG=" + log().string(),        fmt::format("AP_FAULT_AT={}", at),
         fmt::format("AP_FAULT_ERRNO={}", error), fmt::format("AP_FAULT_LASTS={}", lasts ? 1 : 0)};
     words.insert(words.begin(), {(work() / name).string(), std::to_string(documents)});
@@ -153,7 +154,7 @@ TEST_F(CaptureFaults, MemoryIsThatOfFewDocuments) {
   const auto memory = [&](int count) {
     Surroundings surroundings;
     surroundings.folder = here_.path();
-    surroundings.program = AP_CAPTURE_PROGRAM;
+    surroundings.program = capture_program();
     const Outcome outcome = run_program(
         {(work() / fmt::format("m{}", count)).string(), std::to_string(count), "keep", "0", "256"}, surroundings);
     EXPECT_EQ(outcome.code, 0) << outcome.err;

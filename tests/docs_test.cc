@@ -21,6 +21,7 @@
 #include "attention_plasticity/settings/yaml_settings.h"
 #include "attention_plasticity/synth/synthetic_dump.h"
 #include "markdown_blocks.h"
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -28,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path source = AP_SOURCE_DIR;
+const fs::path source = source_folder();
 
 // Blocks that are neither commands nor settings, by their first line.
 struct KnownText {
@@ -170,7 +171,7 @@ class DocsFolder : public testing::Test {
     for (const auto& [name, target] : placeholders) fs::create_symlink(target, here_ / name);
     for (const char* folder : {"bin", "build/release"}) {
       fs::create_directories(here_ / folder);
-      fs::create_symlink(AP_PROGRAM, here_ / folder / "attention-plasticity");
+      fs::create_symlink(built_program(), here_ / folder / "attention-plasticity");
     }
     for (const auto& [name, script] : stand_ins) {
       write_bytes(here_ / "bin" / name, script);

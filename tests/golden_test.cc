@@ -14,12 +14,13 @@
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/rotation_json.h"
 #include "csv_table.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path source = AP_SOURCE_DIR;
+const fs::path source = source_folder();
 
 struct GoldenCase {
   const char* name;  // name of the folder below tests/golden/minidoc-qwen3

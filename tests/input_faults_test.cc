@@ -10,6 +10,7 @@
 
 #include "attention_plasticity/results/result_files.h"
 #include "fault_runs.h"
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -51,7 +52,7 @@ class InputFaults : public ::testing::Test {
     fs::remove(log());
     Surroundings surroundings;
     surroundings.folder = here_.path();
-    environment.emplace_back(std::string("LD_PRELOAD=") + AP_INPUT_FAULTS);
+    environment.emplace_back("LD_PRELOAD=" + input_faults_library());
     environment.emplace_back("ARROW_DEFAULT_MEMORY_POOL=system");  // others take memory past malloc
     environment.emplace_back("AP_INPUT_FOLDER=" + fs::canonical(*shared_ / "dump").string());
     surroundings.environment = std::move(environment);

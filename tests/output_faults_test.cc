@@ -18,6 +18,7 @@
 #include "attention_plasticity/results/result_files.h"
 #include "attention_plasticity/results/run_record.h"
 #include "fault_runs.h"
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -79,7 +80,7 @@ class OutputFaults : public ::testing::Test {
     Surroundings surroundings;
     surroundings.folder = here_.path();
     surroundings.environment = std::move(settings);
-    surroundings.environment.push_back("LD_PRELOAD=" AP_OUTPUT_FAULTS);
+    surroundings.environment.push_back("LD_PRELOAD=" + output_faults_library());
     surroundings.environment.push_back("AP_FAULT_FOLDER=" + out().string());
     surroundings.environment.push_back("AP_FAULT_LOG=" + log().string());
     return surroundings;
@@ -316,7 +317,7 @@ class RunsAtOnce : public OutputFaults {
     std::vector<std::string> arguments = words(run, out());
     if (equal_pids && has_namespaces()) {
       surroundings.program = unshare;
-      arguments.insert(arguments.begin(), {"--pid", "--fork", "--kill-child", AP_PROGRAM});
+      arguments.insert(arguments.begin(), {"--pid", "--fork", "--kill-child", built_program()});
     } else if (equal_pids) {
       surroundings.environment.emplace_back("AP_PID=1");
     }

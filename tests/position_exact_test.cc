@@ -14,12 +14,13 @@
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/study/validation.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path examples = fs::path(AP_SOURCE_DIR) / "examples";
+const fs::path examples = source_folder() / "examples";
 
 RunResult run(const RunConfig& config) {
   const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};

@@ -13,6 +13,7 @@
 #include "attention_plasticity/base/printable.h"
 #include "attention_plasticity/dump/head_file_writer.h"
 #include "attention_plasticity/results/csv_table.h"
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -211,7 +212,7 @@ TEST_F(ProgramAttack, EqualVectorsGetANote) {
 
 // Queries that are exactly multiples of one vector, from a dump that once gave a normality of rounding errors.
 TEST_F(ProgramAttack, CollinearQueriesHaveNoSpreadAcrossTheirLine) {
-  const fs::path folder = fs::path(AP_SOURCE_DIR) / "tests" / "attack" / "num_collinear";
+  const fs::path folder = source_folder() / "tests" / "attack" / "num_collinear";
   shown(analyze_words(folder, {"--rope", "none", "-o", (here_ / "out").string(), "--quiet"}));
   const CsvTable metrics = read_csv(here_ / "out" / "head_metrics.csv");
   const auto value = [&](const char* column) { return metrics.number(0, metrics.find(column).value()); };

@@ -9,6 +9,7 @@
 #include "attention_plasticity/dump/crafted_parquet_testing.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/head_file_writer.h"
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path example = fs::path(AP_SOURCE_DIR) / "examples/smollm2-135m";
+const fs::path example = source_folder() / "examples/smollm2-135m";
 constexpr double mebibyte = 1024.0 * 1024;
 
 /// Every 40th byte of the pages is changed.

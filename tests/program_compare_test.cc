@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attention_plasticity/results/csv_table.h"
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -96,7 +97,7 @@ TEST_F(ProgramCompare, FigureThatCannotBeDrawnIsLeftOut) {
 }
 
 TEST_F(ProgramCompare, ModelsOfOtherShapesAreRefused) {
-  const fs::path source = AP_SOURCE_DIR;
+  const fs::path source = source_folder();
   const Outcome outcome = compare({(source / "results/smollm2-135m").string(), results("a").string()});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_NE(outcome.err.find("since heads are matched by layer and number: "), std::string::npos) << outcome.err;

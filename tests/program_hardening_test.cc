@@ -1,5 +1,6 @@
 // How the program was compiled and linked: errors in it are hard to use.
 
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -12,7 +13,7 @@ class ProgramHardening : public ProgramTest {
     Surroundings surroundings;
     surroundings.folder = "/";
     surroundings.program = "/usr/bin/readelf";
-    const Outcome outcome = run_program({"-W", flag, AP_PROGRAM}, surroundings);
+    const Outcome outcome = run_program({"-W", flag, built_program()}, surroundings);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return outcome.out;
   }

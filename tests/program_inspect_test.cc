@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -61,7 +62,8 @@ TEST_F(ProgramInspect, JsonHoldsEveryFile) {
 }
 
 TEST_F(ProgramInspect, ReadsTheExampleDumps) {
-  const Json sliding = Json::parse(run({"inspect", "--json", AP_SOURCE_DIR "/examples/minidoc-qwen3"}).out);
+  const Json sliding =
+      Json::parse(run({"inspect", "--json", (source_folder() / "examples/minidoc-qwen3").string()}).out);
   EXPECT_EQ(sliding["num_layers"], 10);
   EXPECT_EQ(sliding["query_heads"], 60);
   EXPECT_EQ(sliding["key_heads"], 20);

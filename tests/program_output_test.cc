@@ -9,6 +9,7 @@
 
 #include "attention_plasticity/results/result_files.h"
 #include "attention_plasticity/results/schema.h"
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -179,7 +180,7 @@ TEST_F(ProgramOutput, ReaderThatLeavesLosesNoTable) {
 TEST_F(ProgramOutput, ClosedStandardStreamsDoNotDamageTables) {
   ASSERT_EQ(analyze({"--quiet"}).code, 0);
   const ResultFiles expected(here_.path());
-  std::vector<std::string> words{"-c", R"(exec "$0" "$@" <&- >&- 2>&-)", AP_PROGRAM};
+  std::vector<std::string> words{"-c", R"(exec "$0" "$@" <&- >&- 2>&-)", built_program()};
   const std::vector<std::string> arguments = analyze_words(dump(), {});
   words.insert(words.end(), arguments.begin(), arguments.end());
   Surroundings surroundings;
@@ -198,7 +199,7 @@ TEST_F(ProgramOutput, FullStandardOutputIsExitSix) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"--version"}, analyze_words(dump(), {}), analyze_words(dump(), {"--dry-run"}),
         // This prints more than the buffer holds, so that it fails while printing.
-        std::vector<std::string>{"inspect", "--json", AP_SOURCE_DIR "/examples/minidoc-qwen3"}}) {
+        std::vector<std::string>{"inspect", "--json", (source_folder() / "examples/minidoc-qwen3").string()}}) {
     const Outcome outcome = run(arguments, surroundings);
     EXPECT_EQ(outcome.code, 6) << arguments[0];
     EXPECT_EQ(lines_starting(outcome.err, "attention-plasticity: cannot write to standard output").size(), 1U)

@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -15,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path source = AP_SOURCE_DIR;
+const fs::path source = source_folder();
 const std::string results = (source / "results/smollm2-135m").string();
 
 struct FigureCase {

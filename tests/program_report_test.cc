@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -10,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path source = AP_SOURCE_DIR;
+const fs::path source = source_folder();
 const std::string sample = (source / "results/smollm2-135m").string();
 const std::string python = (source / "tests/golden/minidoc-qwen3/python-compat").string();
 const std::string labels = (source / "examples/smollm2-135m/head_labels.csv").string();

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -59,7 +60,7 @@ TEST_F(ProgramResults, TablesBesideTheRunJsonOfAnotherRunAreRefused) {
   for (const auto& [folder, why] :
        {std::pair("failed_run_over_good", "run.json does not name it as a table of its run"),
         std::pair("mixed_results", "run.json is of another run: its mean of ap_exact is 0.734425")}) {
-    fs::copy(fs::path(AP_SOURCE_DIR) / "tests" / "attack" / folder, here_ / folder);
+    fs::copy(source_folder() / "tests" / "attack" / folder, here_ / folder);
     const std::string name = folder;
     for (const std::vector<std::string>& words : {std::vector<std::string>{"report", name},
                                                   {"plan", name, "--keep", "0.5"},

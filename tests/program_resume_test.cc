@@ -11,6 +11,7 @@
 
 #include "attention_plasticity/results/schema.h"
 #include "attention_plasticity/synth/synthetic_dump.h"
+#include "places.h"
 #include "program_support.h"
 #include "same_results.h"
 
@@ -131,7 +132,7 @@ TEST_F(ProgramResume, InterruptedRunSaysHowToGoOn) {
 
   Surroundings shell = surroundings();
   shell.program = "/bin/bash";
-  const std::string command = std::string(AP_PROGRAM) + how.substr(how.find(" analyze"));
+  const std::string command = built_program() + how.substr(how.find(" analyze"));
   const Outcome resumed = run_program({"-c", command}, shell);
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_NE(resumed.err.find("of 16 heads are kept\n"), std::string::npos) << resumed.err;

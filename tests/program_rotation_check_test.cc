@@ -7,6 +7,7 @@
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/head_file_writer.h"
 #include "attention_plasticity/rotary/rotation_way.h"
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -28,7 +29,7 @@ const std::vector<Embedded>& embedded_dumps() {
   return dumps;
 }
 
-fs::path embedded(const Embedded& dump) { return fs::path(AP_SOURCE_DIR) / "examples" / dump.name; }
+fs::path embedded(const Embedded& dump) { return source_folder() / "examples" / dump.name; }
 
 using Change = std::function<void(HeadRows&)>;
 

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "attention_plasticity/synth/synthetic_dump.h"
+#include "places.h"
 #include "program_support.h"
 #include "same_results.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path examples = fs::path(AP_SOURCE_DIR) / "examples";
+const fs::path examples = source_folder() / "examples";
 
 class ProgramShard : public ProgramTest {
  protected:

@@ -11,6 +11,7 @@
 #include "attention_plasticity/dump/head_file_writer.h"
 #include "attention_plasticity/results/schema.h"
 #include "attention_plasticity/synth/synthetic_dump.h"
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -142,7 +143,7 @@ TEST_F(ProgramSignal, SecondOneQuitsAtOnce) {
 }
 
 TEST_F(ProgramSignal, UnderNohupARunGoesOn) {
-  std::vector<std::string> words{"-c", R"(trap '' HUP; exec "$0" "$@")", AP_PROGRAM};
+  std::vector<std::string> words{"-c", R"(trap '' HUP; exec "$0" "$@")", built_program()};
   const std::vector<std::string> arguments = slow_words({"--q_heads", "0,1"});
   words.insert(words.end(), arguments.begin(), arguments.end());
   surroundings_.program = "/bin/sh";
@@ -155,7 +156,7 @@ TEST_F(ProgramSignal, UnderNohupARunGoesOn) {
 }
 
 TEST_F(ProgramSignal, WhenNobodyReadsItsProgressFinishedHeadsAreKept) {
-  std::vector<std::string> words{"-c", R"("$0" "$@" 2>&1 | head -n 1; exit ${PIPESTATUS[0]})", AP_PROGRAM};
+  std::vector<std::string> words{"-c", R"("$0" "$@" 2>&1 | head -n 1; exit ${PIPESTATUS[0]})", built_program()};
   const std::vector<std::string> arguments = slow_words();
   words.insert(words.end(), arguments.begin(), arguments.end());
   surroundings_.program = "/bin/bash";

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attention_plasticity/results/csv_table.h"
+#include "places.h"
 #include "program_support.h"
 
 namespace attention_plasticity {
@@ -12,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-const fs::path source = AP_SOURCE_DIR;
+const fs::path source = source_folder();
 const std::string exact = (source / "tests/golden/smollm2-135m/exact/head_exact.csv").string();
 const std::string positional = (source / "tests/golden/smollm2-135m/positional").string();
 const std::string labels = (source / "examples/smollm2-135m/head_labels.csv").string();

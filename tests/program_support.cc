@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "attention_plasticity/synth/synthetic_dump.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -114,7 +115,7 @@ bool read_some(int fd, std::string& text) {
 }  // namespace
 
 RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const Surroundings& surroundings) {
-  const std::string program = surroundings.program.empty() ? AP_PROGRAM : surroundings.program;
+  const std::string program = surroundings.program.empty() ? built_program() : surroundings.program;
   std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment_of(surroundings);

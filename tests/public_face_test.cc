@@ -15,12 +15,14 @@
 #include <string>
 #include <vector>
 
+#include "places.h"
+
 namespace ap = attention_plasticity;
 namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path source = AP_SOURCE_DIR;
+const fs::path source = ap::source_folder();
 
 struct GoldenTable {
   std::vector<std::string> columns;

@@ -3,8 +3,8 @@
 #
 #   tools/setup.sh [build]  compiler, libraries, Arrow, Node: what `make build` needs
 #   tools/setup.sh run      also gnuplot, which `make run` draws with
-#   tools/setup.sh test     also GoogleTest, RapidCheck, libpng, zsh, fish, groff, pkg-config and the Python client of the
-#                           Hub, for `make test`
+#   tools/setup.sh test     also GoogleTest, RapidCheck, libpng, zsh, fish, groff, pkg-config, ccache and the Python client
+#                           of the Hub, for `make test`
 #   tools/setup.sh python   what `make test-python`, `make wheel` and `make site` need: also Python's headers, and
 #                           what unpacks a source package of Debian
 #   tools/setup.sh check    also the formatter, the linter, clang with libFuzzer, the browser and Doxygen for
@@ -20,7 +20,7 @@ packages=(ca-certificates cmake g++ git make ninja-build python3 python3-venv li
           libssl-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev)
 run_packages=(fonts-dejavu-core gnuplot-nox)
 fuzz_packages=(clang-14 libclang-rt-14-dev)
-test_packages=("${run_packages[@]}" fish groff-base libgtest-dev libpng-dev librapidcheck-dev pkg-config zsh)
+test_packages=("${run_packages[@]}" ccache fish groff-base libgtest-dev libpng-dev librapidcheck-dev pkg-config zsh)
 requirements=(arrow node)
 case "${1:-build}" in
   build) ;;

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "attention_plasticity/base/refusal_testing.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -214,7 +215,7 @@ TEST(AttentionLabels, PickTheTokensThatNumpyPicks) {
 }
 
 TEST(AttentionLabels, AreDescribedInTheDocs) {
-  std::ifstream file(AP_SOURCE_DIR "/docs/formats.md");
+  std::ifstream file(source_folder() / "docs/formats.md");
   const std::string page(std::istreambuf_iterator<char>(file), {});
   std::string table = "| column | meaning |\n|---|---|\n";
   for (const auto& [name, meaning] : label_columns) {

@@ -8,13 +8,14 @@
 
 #include "attention_plasticity/base/refusal_testing.h"
 #include "attention_plasticity/dump/head_file.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path examples = fs::path(AP_SOURCE_DIR) / "examples";
+const fs::path examples = source_folder() / "examples";
 
 CaptureSettings settings_of(Sampling sampling, std::size_t bucket_size, double rows_per_bucket) {
   CaptureSettings settings;

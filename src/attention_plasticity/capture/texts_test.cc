@@ -10,6 +10,7 @@
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/capture/sample_texts.h"
 #include "attention_plasticity/dump/odd_parquet_testing.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -217,7 +218,7 @@ TEST(Texts, TheSampleIsLongEnoughForAFirstTry) {
 }
 
 TEST(Texts, TheSampleIsOurPages) {
-  const std::filesystem::path source = AP_SOURCE_DIR;
+  const std::filesystem::path source = source_folder();
   for (const SampleText& page : sample_texts()) {
     const std::filesystem::path name = page.name;
     const bool at_top = name == "README.md" || name == "CONTRIBUTING.md";

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "attention_plasticity/base/text_file.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -72,7 +73,7 @@ TEST(ComparisonText, SummaryIsJson) {
 }
 
 TEST(ComparisonText, ColumnsAreDocumented) {
-  const std::string docs = read_text_file(AP_SOURCE_DIR "/docs/formats.md");
+  const std::string docs = read_text_file(source_folder() / "docs/formats.md");
   for (const DifferenceColumn& column : difference_columns()) {
     EXPECT_NE(docs.find("| `" + std::string(column.name) + "` | " + std::string(column.meaning) + " |"),
               std::string::npos)

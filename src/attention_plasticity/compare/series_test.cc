@@ -11,6 +11,7 @@
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/compare/random_run_testing.h"
 #include "attention_plasticity/compare/series_text.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -122,7 +123,7 @@ TEST(SeriesText, HasARowForEachColumnHeadAndRun) {
 }
 
 TEST(SeriesText, ColumnsAreDocumented) {
-  const std::string docs = read_text_file(AP_SOURCE_DIR "/docs/formats.md");
+  const std::string docs = read_text_file(source_folder() / "docs/formats.md");
   for (const DifferenceColumn& column : series_columns()) {
     EXPECT_NE(docs.find("| `" + std::string(column.name) + "` | " + std::string(column.meaning) + " |"),
               std::string::npos)

@@ -9,6 +9,7 @@
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/odd_parquet_testing.h"
 #include "attention_plasticity/error.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -284,8 +285,7 @@ void read_mutants(const std::string& bytes, unsigned seed, int count, bool has_c
 }
 
 TEST(BadFile, MutantsOfARealHeadGiveRowsOrAnError) {
-  read_mutants(read_bytes(std::filesystem::path(AP_SOURCE_DIR) / "examples/smollm2-135m/l01h00q/data.parquet"), 1, 400,
-               true);
+  read_mutants(read_bytes(source_folder() / "examples/smollm2-135m/l01h00q/data.parquet"), 1, 400, true);
 }
 
 TEST(BadFile, MutantsOfBombsGiveRowsOrAnError) {

@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "attention_plasticity/dump/odd_parquet_testing.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path example(const std::string& dump) { return fs::path(AP_SOURCE_DIR) / "examples" / dump; }
+fs::path example(const std::string& dump) { return source_folder() / "examples" / dump; }
 
 struct ReadMetadata {
   CaptureMetadata metadata;

@@ -9,6 +9,7 @@
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/error.h"
+#include "places.h"
 
 // A store of files on disk (file://) has all of a store but the network. tests/stores has S3.
 
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 class StoredDump : public testing::Test {
  protected:
   StoredDump() {
-    fs::copy(fs::path(AP_SOURCE_DIR) / "examples" / "minidoc-qwen3" / "l00h00q", folder_ / "l00h00q");
+    fs::copy(source_folder() / "examples" / "minidoc-qwen3" / "l00h00q", folder_ / "l00h00q");
     std::ofstream(folder_ / "config.json") << "{}";
   }
 
@@ -42,7 +43,7 @@ std::string error_of(const auto& action) {
 
 TEST(StoredFiles, OfBothExampleDumpsHoldTheRowsOfThoseOnDisk) {
   for (const char* name : {"minidoc-qwen3", "smollm2-135m"}) {
-    const fs::path folder = fs::path(AP_SOURCE_DIR) / "examples" / name;
+    const fs::path folder = source_folder() / "examples" / name;
     const DumpLayout stored = find_heads_in_store(StoreAddress("file://" + folder.string()), "");
     const DumpLayout disk = find_heads(folder, "");
     ASSERT_EQ(stored.queries, disk.queries);

@@ -7,6 +7,7 @@
 
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/layout.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -39,7 +40,7 @@ void add(Totals& totals, const HeadRows& rows) {
 }
 
 Totals totals_of(const std::string& dump, Side side) {
-  const DumpLayout layout = find_heads(std::filesystem::path(AP_SOURCE_DIR) / "examples" / dump, "");
+  const DumpLayout layout = find_heads(source_folder() / "examples" / dump, "");
   Totals totals;
   for (const HeadKey head : side == Side::query ? layout.queries : layout.keys) {
     const HeadFile file = read_head_file(layout.file(side, head), side);

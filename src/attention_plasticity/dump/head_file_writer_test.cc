@@ -9,6 +9,7 @@
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/odd_parquet_testing.h"
 #include "attention_plasticity/error.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -102,7 +103,7 @@ RC_GTEST_PROP(HeadFileWriter, KeepsEveryRowInRowGroupsOfAnySize, ()) {
 TEST(HeadFileWriter, FollowsTheFilesOfTheCaptureTool) {
   const TemporaryFolder folder;
   HeadRows rows = some_rows();
-  const fs::path examples = fs::path(AP_SOURCE_DIR) / "examples" / "minidoc-qwen3";
+  const fs::path examples = source_folder() / "examples" / "minidoc-qwen3";
   write_head_file(folder / "key.parquet", rows);
   EXPECT_EQ(schema_of(folder / "key.parquet"), schema_of(examples / "l01h00k" / "data.parquet"));
   rows.window = 512;
@@ -112,7 +113,7 @@ TEST(HeadFileWriter, FollowsTheFilesOfTheCaptureTool) {
 
 TEST(HeadFileWriter, KeepsADumpOfBfloat16AsSmallAsTheCaptureToolDoes) {
   const TemporaryFolder folder;
-  const fs::path example = fs::path(AP_SOURCE_DIR) / "examples" / "minidoc-qwen3" / "l01h00k" / "data.parquet";
+  const fs::path example = source_folder() / "examples" / "minidoc-qwen3" / "l01h00k" / "data.parquet";
   WriteOptions options;
   options.checksums = false;
   write_head_file(folder / "data.parquet", read_head_file(example, Side::key).rows, options);

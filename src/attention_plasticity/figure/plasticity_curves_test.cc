@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "attention_plasticity/base/refusal_testing.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -89,7 +90,7 @@ TEST(PlasticityCurves, PooledOnesOfTheTableByTimeAreThoseOfItsCells) {
   ASSERT_EQ(curves.mean.size(), 1U);
   EXPECT_DOUBLE_EQ(curves.mean[0].plasticity, 0.88);
   EXPECT_TRUE(std::isnan(curves.mean[0].error));
-  const std::filesystem::path sample = std::filesystem::path(AP_SOURCE_DIR) / "results/smollm2-135m";
+  const std::filesystem::path sample = source_folder() / "results/smollm2-135m";
   const PlasticityCurves times = pooled_curves(read_csv(sample / "head_time_plasticity.csv"), uniform, 30);
   const PlasticityCurves cells = pooled_curves(read_csv(sample / "head_bucket_plasticity.csv"), uniform, 30);
   ASSERT_EQ(times.mean.size(), cells.mean.size());
@@ -102,7 +103,7 @@ TEST(PlasticityCurves, PooledOnesOfTheTableByTimeAreThoseOfItsCells) {
 // The jackknife of the mean itself, bucket by bucket, from the values without each group of documents of every head and
 // bucket (an independent computation in NumPy): 0.0106 on average for SmolLM2. The bound is 0.0333.
 TEST(PlasticityCurves, ErrorsOfMeansAreNearThoseOfTheMeanItself) {
-  const std::filesystem::path sample = std::filesystem::path(AP_SOURCE_DIR) / "results/smollm2-135m";
+  const std::filesystem::path sample = source_folder() / "results/smollm2-135m";
   const CsvTable table = read_csv(sample / "head_time_plasticity.csv");
   const auto average = [&](const MeanError& error) {
     double sum = 0;

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "attention_plasticity/error.h"
+#include "places.h"
 
 namespace attention_plasticity {
 
@@ -40,7 +41,7 @@ std::vector<std::int64_t> integers_of(const std::string& text) {
 
 // The rows of the golden file by its column `case`.
 std::map<int, GoldenCase> golden_cases() {
-  std::ifstream file(AP_SOURCE_DIR "/tests/golden/sample_key_pairs.csv");
+  std::ifstream file(source_folder() / "tests/golden/sample_key_pairs.csv");
   std::map<int, GoldenCase> cases;
   std::string line;
   std::getline(file, line);

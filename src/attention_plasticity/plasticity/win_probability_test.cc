@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "places.h"
+
 namespace attention_plasticity {
 namespace {
 
@@ -23,7 +25,7 @@ struct Golden {
 };
 
 std::vector<Golden> golden_values() {
-  std::ifstream file(AP_SOURCE_DIR "/tests/golden/plasticity_of_z.csv");
+  std::ifstream file(source_folder() / "tests/golden/plasticity_of_z.csv");
   std::string line;
   std::getline(file, line);
   std::vector<Golden> values;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "attention_plasticity/error.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -24,7 +25,7 @@ constexpr GeneratorSeed two_to_the_64 = GeneratorSeed{1} << 64U;
 
 const nlohmann::json& golden() {
   static const nlohmann::json figures =
-      nlohmann::json::parse(std::ifstream(AP_SOURCE_DIR "/tests/golden/numpy_default_rng.json"));
+      nlohmann::json::parse(std::ifstream(source_folder() / "tests/golden/numpy_default_rng.json"));
   return figures;
 }
 

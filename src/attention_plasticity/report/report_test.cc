@@ -13,6 +13,7 @@
 #include "attention_plasticity/compare/comparison.h"
 #include "attention_plasticity/report/packed_blocks_testing.h"
 #include "attention_plasticity/results/head_metrics.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -45,10 +46,10 @@ std::vector<double> numbers_of(const Report& report, const Json& block) {
   return numbers;
 }
 
-const fs::path sample = fs::path(AP_SOURCE_DIR) / "results/smollm2-135m";
+const fs::path sample = source_folder() / "results/smollm2-135m";
 
 TEST(Report, SampleResultsAreAllThere) {
-  const Report report = make_report({{sample}, fs::path(AP_SOURCE_DIR) / "examples/smollm2-135m/head_labels.csv"});
+  const Report report = make_report({{sample}, source_folder() / "examples/smollm2-135m/head_labels.csv"});
   EXPECT_EQ(report.heads, 40U);
   ASSERT_EQ(report.notes.size(), 1U);
   EXPECT_TRUE(report.notes[0].ends_with("head_labels.csv: 270 heads labelled, 40 query heads in the run, 40 in both"));
@@ -82,7 +83,7 @@ TEST(Report, SampleResultsAreAllThere) {
 }
 
 TEST(Report, ResultsOfThePythonToolkitNeedNoRunJson) {
-  const Report report = make_report({{fs::path(AP_SOURCE_DIR) / "tests/golden/minidoc-qwen3/python-compat"}, {}});
+  const Report report = make_report({{source_folder() / "tests/golden/minidoc-qwen3/python-compat"}, {}});
   EXPECT_EQ(report.heads, 60U);
   const Json head = first_run(report);
   EXPECT_TRUE(head["run"].is_null());
@@ -225,7 +226,7 @@ TEST(Report, ThreeRunsAreASeriesInTheOrderOfTheirNames) {
 }
 
 TEST(Report, RunsThatCannotBeComparedSayWhy) {
-  const fs::path python = fs::path(AP_SOURCE_DIR) / "tests/golden/minidoc-qwen3/python-compat";
+  const fs::path python = source_folder() / "tests/golden/minidoc-qwen3/python-compat";
   const TemporaryFolder folder;
   fs::copy(sample, folder / "small");
   Json run = Json::parse(std::ifstream(sample / "run.json"));

@@ -4,11 +4,12 @@
 
 #include "attention_plasticity/base/refusal_testing.h"
 #include "attention_plasticity/results/result_files.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
 
-const std::filesystem::path source = AP_SOURCE_DIR;
+const std::filesystem::path source = source_folder();
 
 std::string refused(const std::string& text) {
   return refusal([&] { parse_run_description(text, "run.json"); });

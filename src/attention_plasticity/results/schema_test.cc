@@ -9,6 +9,7 @@
 #include <string>
 
 #include "attention_plasticity/base/text_file.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -136,7 +137,7 @@ std::string page_part() {
 }
 
 TEST(Schema, DocsDescribeEveryTableAndColumn) {
-  const std::string page = read_text_file(std::filesystem::path(AP_SOURCE_DIR) / "docs/formats.md");
+  const std::string page = read_text_file(source_folder() / "docs/formats.md");
   EXPECT_NE(page.find(page_part()), std::string::npos) << "docs/formats.md should hold, as it stands here:\n\n"
                                                        << page_part();
 }

@@ -12,6 +12,7 @@
 
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/rotation.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -20,7 +21,7 @@ using nlohmann::json;
 
 const json& golden() {
   static const json entries = [] {
-    std::ifstream file(AP_SOURCE_DIR "/tests/golden/rope_frequencies.json");
+    std::ifstream file(source_folder() / "tests/golden/rope_frequencies.json");
     return json::parse(file);
   }();
   return entries;

@@ -61,7 +61,7 @@ class KnownWayTables {
   std::vector<double> fixed(const RowSample& sample);
 
  private:
-  // Of each known way; ways whose parts are of one size share theirs. Null for a part that cannot be rotated.
+  // One for each known way, shared by ways of the same frequencies. Null for a way that cannot rotate such a part.
   using Tables = std::vector<std::shared_ptr<const PhaseTables>>;
   std::shared_ptr<const Tables> tables(std::size_t width, std::size_t last);
 

@@ -13,6 +13,7 @@
 
 #include "attention_plasticity/settings/field_page_testing.h"
 #include "attention_plasticity/settings/yaml_settings.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -124,7 +125,7 @@ TEST(ConfigurationPage, HasEveryFieldWithItsDefault) {
 
 TEST(ExampleConfigs, AreReadAndResolve) {
   std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(AP_SOURCE_DIR) / "configs")) {
+  for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "configs")) {
     if (entry.path().extension() != ".yaml") continue;
     names.insert(entry.path().stem().string());
     const RunConfig config = resolve_config(read_yaml_settings(entry.path().string(), config_fields()));
@@ -138,7 +139,7 @@ TEST(ExampleConfigs, AreReadAndResolve) {
 
 TEST(ExampleConfigs, DescribeTheirModels) {
   const auto config = [](const std::string& name) {
-    const std::filesystem::path file = std::filesystem::path(AP_SOURCE_DIR) / "configs" / (name + ".yaml");
+    const std::filesystem::path file = source_folder() / "configs" / (name + ".yaml");
     return resolve_config(read_yaml_settings(file.string(), config_fields()));
   };
   const RunConfig smollm = config("smollm2-135m");
@@ -154,7 +155,7 @@ TEST(ExampleConfigs, DescribeTheirModels) {
   }
   for (const char* name : {"smollm2-135m", "minidoc-qwen3"}) {
     const std::string root = config(std::string("example-") + name).dataset_local_root.value_or("");
-    EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(AP_SOURCE_DIR) / root / "config.json")) << root;
+    EXPECT_TRUE(std::filesystem::exists(source_folder() / root / "config.json")) << root;
   }
 }
 

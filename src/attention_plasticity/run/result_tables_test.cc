@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attention_plasticity/run/small_dump_testing.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -184,8 +185,7 @@ TEST(GroupsCsv, HoldsTheValuesWithoutEachGroup) {
 TEST(PythonCompatCsv, HasExactlyTheColumnsOfTheToolkit) {
   const RunConfig config = with("--compat", "python");
   const auto golden_header = [](const char* file) {
-    return first_line(
-        read_text(std::filesystem::path(AP_SOURCE_DIR) / "tests/golden/minidoc-qwen3/python-compat" / file));
+    return first_line(read_text(source_folder() / "tests/golden/minidoc-qwen3/python-compat" / file));
   };
   EXPECT_EQ(first_line(csv(TableId::metrics, {}, config)), golden_header("head_metrics.csv"));
   EXPECT_EQ(first_line(csv(TableId::buckets, {}, config)), golden_header("head_bucket_plasticity.csv"));

@@ -11,13 +11,14 @@
 
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/settings/field.h"
+#include "places.h"
 
 namespace attention_plasticity {
 
 /// Expects a row for each field in the tables of a page below docs/: its name, its default and, for a field with a
 /// scope, the scope.
 inline void expect_page_has_every_field(const std::string& page, std::span<const Field> fields) {
-  std::istringstream text(read_text_file(std::filesystem::path(AP_SOURCE_DIR) / "docs" / page));
+  std::istringstream text(read_text_file(source_folder() / "docs" / page));
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   for (const Field& field : fields) {

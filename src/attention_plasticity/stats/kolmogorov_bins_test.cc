@@ -13,6 +13,7 @@
 #include "attention_plasticity/stats/kolmogorov.h"
 #include "attention_plasticity/stats/kolmogorov_testing.h"
 #include "attention_plasticity/stats/normal.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
@@ -83,7 +84,7 @@ TEST(KolmogorovBins, CountTiesAsOneStep) {
 }
 
 TEST(KolmogorovBins, GiveSciPysTestOfStandardisedSamples) {
-  std::ifstream file(AP_SOURCE_DIR "/tests/golden/normality_cases.json");
+  std::ifstream file(source_folder() / "tests/golden/normality_cases.json");
   const auto cases = nlohmann::json::parse(file);
   ASSERT_EQ(cases.size(), 6U);
   for (const auto& golden : cases) {

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "places.h"
+
 namespace attention_plasticity {
 namespace {
 
@@ -71,7 +73,7 @@ constexpr Point exact[] = {
 constexpr Point golden_outlier{141, 0.11436423088083329, 0.046114607562240449896};
 
 std::vector<Point> golden_points() {
-  std::ifstream file(AP_SOURCE_DIR "/tests/golden/kolmogorov_sf.csv");
+  std::ifstream file(source_folder() / "tests/golden/kolmogorov_sf.csv");
   std::string line;
   std::getline(file, line);
   std::vector<Point> points;

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "attention_plasticity/stats/shape_testing.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
 
 nlohmann::json golden_cases() {
-  std::ifstream file(AP_SOURCE_DIR "/tests/golden/normality_cases.json");
+  std::ifstream file(source_folder() / "tests/golden/normality_cases.json");
   return nlohmann::json::parse(file);
 }
 

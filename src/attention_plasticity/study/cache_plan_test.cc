@@ -6,11 +6,12 @@
 #include <cmath>
 
 #include "attention_plasticity/base/refusal_testing.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
 
-const std::filesystem::path source = AP_SOURCE_DIR;
+const std::filesystem::path source = source_folder();
 
 CachePlanOptions keeping(double share) {
   CachePlanOptions options;

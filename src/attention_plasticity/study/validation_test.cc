@@ -7,11 +7,12 @@
 
 #include "attention_plasticity/base/refusal_testing.h"
 #include "attention_plasticity/stats/rank.h"
+#include "places.h"
 
 namespace attention_plasticity {
 namespace {
 
-const std::filesystem::path source = AP_SOURCE_DIR;
+const std::filesystem::path source = source_folder();
 
 HeadMetrics metrics(const std::string& text) { return HeadMetrics(parse_csv(text, "m.csv")); }
 HeadLabels labels(const std::string& text) { return parse_head_labels(text, "l.csv"); }

@@ -42,4 +42,5 @@ export HF_HUB_OFFLINE=1
 if [ "${1:-}" = --example ]; then
   exec "$bin/python" examples/model_to_report.py
 fi
+export PYTHONPATH=$PWD/tests/shared
 exec "$bin/python" -m pytest -p no:cacheprovider -c /dev/null --rootdir tests/capture -q tests/capture "$@"

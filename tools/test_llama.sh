@@ -17,4 +17,5 @@ if [ -z "${AP_PROGRAM:-}" ]; then
   AP_PROGRAM=$PWD/build/release/attention-plasticity
 fi
 export AP_PROGRAM
+export PYTHONPATH=$PWD/tests/shared
 exec "$bin/python" -m pytest -p no:cacheprovider -c /dev/null --rootdir tests/llama -q tests/llama "$@"

@@ -10,7 +10,6 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 import torch
 import transformers
@@ -130,18 +129,6 @@ def hooked(model: Any, tokens: torch.Tensor) -> tuple[dict[int, tuple[torch.Tens
     finally:
         model.set_attn_implementation(own)
     return seen, logits
-
-
-def files_of(dump: Path) -> dict[tuple[int, int, str], Any]:
-    """The columns of every file of a dump, by layer, head, and q or k."""
-    found = {}
-    for folder in sorted(dump.glob("l*h*[qk]")):
-        layer, rest = folder.name[1:].split("h")
-        table = pq.read_table(folder / "data.parquet")
-        columns = {name: table.column(name).to_numpy(zero_copy_only=False) for name in table.column_names}
-        columns["vector"] = np.stack(columns["vector"]) if len(table) else np.empty((0, 0), np.float32)
-        found[int(layer), int(rest[:-1]), rest[-1]] = columns
-    return found
 
 
 def byte_tokenizer() -> PreTrainedTokenizerFast:

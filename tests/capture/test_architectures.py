@@ -13,7 +13,8 @@ from attention_plasticity._transformers.attention import Watcher
 from attention_plasticity._transformers.forward import run
 from attention_plasticity._transformers.models import LoadedModel
 
-from conftest import ARCHITECTURES, documents, files_of, hooked, padded, small_model
+from conftest import ARCHITECTURES, documents, hooked, padded, small_model
+from dump_columns import files_of
 
 BATCH = 3
 

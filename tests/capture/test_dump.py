@@ -18,7 +18,8 @@ import attention_plasticity as ap
 from attention_plasticity import _capture
 from attention_plasticity._transformers import capturing
 
-from conftest import documents, files_of, hooked, small_model
+from conftest import documents, hooked, small_model
+from dump_columns import files_of
 
 SMALL = {"bucket_size": 32, "rows_per_bucket": 8}
 

@@ -10,16 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
+from dump_columns import Dump, files_of
 from tiny_models import write_model
 
 PROGRAM = os.environ["AP_PROGRAM"]
-
-Columns = dict[str, Any]
-Dump = dict[tuple[int, int, str], Columns]
 
 
 def run(*words: Any, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -39,18 +35,6 @@ def captured(model: Path, texts: Any, output: Path, *flags: Any) -> Dump:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return files_of(output)
-
-
-def files_of(dump: Path) -> Dump:
-    """The columns of every file of a dump, by layer, head, and q or k."""
-    found: Dump = {}
-    for folder in sorted(dump.glob("l*h*[qk]")):
-        layer, rest = folder.name[1:].split("h")
-        table = pq.read_table(folder / "data.parquet")
-        columns = {name: table.column(name).to_numpy(zero_copy_only=False) for name in table.column_names}
-        columns["vector"] = np.stack(columns["vector"]) if len(table) else np.empty((0, 0), np.float32)
-        found[int(layer), int(rest[:-1]), rest[-1]] = columns
-    return found
 
 
 def bytes_of(dump: Path) -> dict[str, bytes]:

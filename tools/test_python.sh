@@ -63,6 +63,8 @@ mkdir -p build
 environment python_build
 bin=$PWD/build/python_build-$name/bin
 export PATH=$bin:$PATH
+# The compiler of the presets, whose folders are shared, rather than the one that this Python was built with.
+export CXX=${CXX:-c++}
 wheels=build/wheel-$name
 # The Arrow that the other builds take, where they have one: with the same headers, objects are the same.
 same_arrow=()

@@ -39,7 +39,7 @@ if [ "${1:-}" != folder ]; then
   "$work/builder/bin/pip" install --quiet --disable-pip-version-check build
   (cd "$copy" && "$work/builder/bin/python" -m build --sdist --outdir "$work/dist") >build/sdist.log 2>&1 ||
     { tail -n 40 build/sdist.log >&2; echo "test_installs: failed; the whole log is $project/build/sdist.log" >&2; exit 1; }
-  tar -tf "$work"/dist/*.tar.gz | grep -q '/web/page.html$'
+  tar -tf "$work"/dist/*.tar.gz | grep '/web/page.html$' >/dev/null
   installed archive "$(echo "$work"/dist/*.tar.gz)"
 fi
 echo "test_installs: passed" >&2

@@ -116,9 +116,22 @@ void refuse_own_tag(const YAML::Node& node, const Setting& setting) {
   refuse(setting, fmt::format("has the tag {}; tags are not supported", shown_text(tag)));
 }
 
+// The text of a scalar. yaml-cpp writes the escapes \N and \_ as the single bytes 85 and A0, where UTF-8 has C2 before
+// them; all else is UTF-8, since the whole text was.
+std::string text_of(const YAML::Node& scalar) {
+  std::string text;
+  for (std::string_view rest = scalar.Scalar(); !rest.empty();) {
+    const std::size_t length = utf8_length(rest);
+    if (length == 0) text += '\xC2';
+    text += rest.substr(0, std::max<std::size_t>(length, 1));
+    rest.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return text;
+}
+
 std::string scalar_text(const YAML::Node& node, const Setting& setting) {
   refuse_own_tag(node, setting);
-  return node.Scalar();
+  return text_of(node);
 }
 
 // What a value may still grow to. An alias repeats its anchor in a few bytes, so that a small file may hold a value of
@@ -159,10 +172,11 @@ Json json_of(const YAML::Node& node, const Setting& setting, Allowance& allowanc
   if (node.IsNull()) return nullptr;
   if (node.IsScalar()) {
     // Lists and objects of JSON are no words or numbers, and are not parsed: they might be nested without end.
-    const bool is_nested = node.Scalar().find_first_of("[{") != std::string::npos;
+    const std::string text = text_of(node);
+    const bool is_nested = text.find_first_of("[{") != std::string::npos;
     const Json value =
-        is_quoted(node) || is_nested ? Json(Json::value_t::discarded) : Json::parse(node.Scalar(), nullptr, false);
-    return value.is_primitive() && !value.is_discarded() ? value : Json(node.Scalar());
+        is_quoted(node) || is_nested ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
+    return value.is_primitive() && !value.is_discarded() ? value : Json(text);
   }
   if (node.IsSequence()) {
     Json list = Json::array();
@@ -175,7 +189,7 @@ Json json_of(const YAML::Node& node, const Setting& setting, Allowance& allowanc
   for (const auto& entry : node) {
     if (!entry.first.IsScalar()) refuse(setting, "one of its keys is not a single word");
     allowance.take(entry.first);
-    const std::string& name = entry.first.Scalar();
+    const std::string name = text_of(entry.first);
     if (mapping.contains(name)) refuse(setting, fmt::format("repeats the key {}", shown_text(name)));
     mapping[name] = json_of(entry.second, setting, allowance, depth + 1);
   }

@@ -191,6 +191,14 @@ TEST(YamlSettings, RefuseBinaryAndForeignEncodings) {
   EXPECT_EQ(refusal("model_dir: é€𝄞\xef\xbf\xbd\n"), "");
 }
 
+TEST(YamlSettings, ReadEveryEscapeAsUtf8) {
+  const std::string escaped = R"("é\_\N\L\P\xA0\x85\u00ff\U0001D11E\_")";
+  const std::string text = "é\u00a0\xC2\x85\u2028\u2029\u00a0\xC2\x85ÿ𝄞\u00a0";
+  EXPECT_EQ(parsed("model_dir: " + escaped).at(0).value, text);
+  EXPECT_EQ(parsed("rope_scaling: {" + escaped + ": [" + escaped + "]}").at(0).value,
+            "{\"" + text + "\":[\"" + text + "\"]}");
+}
+
 TEST(YamlSettings, SurviveDeepNestingAndAliasBombs) {
   for (const char* opening : {"[", "{", "{a: ", "[[{", "? ", "- ", "!x ", "&a ", "\"", "a:\n ", "\n- ", "---\n"}) {
     EXPECT_NE(refusal("seed: " + repeated(opening, 20000)), "") << opening;

@@ -27,11 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr auto longest_silence = std::chrono::seconds(240);  // the program is ten times as slow
-#else
-constexpr auto longest_silence = std::chrono::seconds(60);
-#endif
+// Many times what the slowest run needs: machines are busy, and sanitized programs ten times as slow.
+constexpr auto longest_silence = std::chrono::seconds(240);
 
 [[noreturn]] void fail(const char* what) { throw std::runtime_error(what); }
 

@@ -71,9 +71,11 @@ void StopOnSignal::wait(const std::stop_token& done) {
     const int signal = ::sigwaitinfo(&signals, nullptr);
     if (signal <= 0 || signal == wake) continue;
     if (signal_ != 0 && (signal == SIGHUP || signal == SIGPIPE)) continue;
-    if (signal_.exchange(signal) == 0) {
-      stop_.request_stop();
+    if (signal_ == 0) {
+      // First, so that what it says stands before all that others say when they stop.
       on_first_();
+      signal_ = signal;
+      stop_.request_stop();
       continue;
     }
     std::signal(signal, SIG_DFL);

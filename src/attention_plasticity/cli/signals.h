@@ -22,7 +22,7 @@ bool is_reader_gone();
 /// are blocked.
 class StopOnSignal {
  public:
-  /// `on_first` is called, on another thread, when the first signal arrives.
+  /// `on_first` is called, on another thread, when the first signal arrives, and before the stop is requested.
   explicit StopOnSignal(std::function<void()> on_first);
   ~StopOnSignal();
   StopOnSignal(const StopOnSignal&) = delete;

@@ -67,7 +67,8 @@ std::vector<std::string> finished_heads(const std::string& err) {
 }
 
 TEST_F(ProgramResume, ThirtyKillsEndInTheBytesOfAnUninterruptedRun) {
-  constexpr int layers = 3;
+  // Some three times the heads that 30 runs finish before they are killed.
+  constexpr int layers = 8;
   constexpr int q_heads = 32;
   constexpr int heads = layers * q_heads;
   constexpr int kills = 30;

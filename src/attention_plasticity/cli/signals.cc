@@ -72,9 +72,9 @@ void StopOnSignal::wait(const std::stop_token& done) {
     if (signal <= 0 || signal == wake) continue;
     if (signal_ != 0 && (signal == SIGHUP || signal == SIGPIPE)) continue;
     if (signal_ == 0) {
-      // First, so that what it says stands before all that others say when they stop.
-      on_first_();
       signal_ = signal;
+      // Before the stop, so that what it says stands before all that others say when they stop.
+      on_first_();
       stop_.request_stop();
       continue;
     }

@@ -22,7 +22,8 @@ bool is_reader_gone();
 /// are blocked.
 class StopOnSignal {
  public:
-  /// `on_first` is called, on another thread, when the first signal arrives, and before the stop is requested.
+  /// `on_first` is called, on another thread, when the first signal has arrived, before the stop is requested.
+  /// It may ask for the signal.
   explicit StopOnSignal(std::function<void()> on_first);
   ~StopOnSignal();
   StopOnSignal(const StopOnSignal&) = delete;

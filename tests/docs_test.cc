@@ -101,12 +101,8 @@ std::vector<std::string> pages() {
   return found;
 }
 
-// The words of a command, without what comes after a #.
-std::vector<std::string> words_of(const std::string& command) {
-  std::istringstream stream(command.substr(0, command.find(" #")));
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
+std::vector<std::string> words_of_command(const std::string& command) {
+  return words_of(command.substr(0, command.find(" #")));
 }
 
 std::vector<std::string> parts_of(std::string command) {
@@ -121,7 +117,7 @@ std::vector<std::string> parts_of(std::string command) {
 // Commands that build, install or measure the project itself would take this test along. Their targets, presets and
 // scripts must exist. None: not such a command.
 std::optional<std::string> fault_of_build_command(const std::string& command) {
-  const std::vector<std::string> words = words_of(command);
+  const std::vector<std::string> words = words_of_command(command);
   const auto holds = [](const fs::path& file, const std::string& text) {
     return read_text_file(file).find(text) != std::string::npos;
   };
@@ -144,7 +140,7 @@ std::optional<std::string> fault_of_build_command(const std::string& command) {
 bool is_command(const std::string& line) {
   static const std::set<std::string> programs{
       "attention-plasticity", "build/release/attention-plasticity", "echo", "source", "for", "sbatch", "seq"};
-  const std::vector<std::string> words = words_of(line.starts_with("$ ") ? line.substr(2) : line);
+  const std::vector<std::string> words = words_of_command(line.starts_with("$ ") ? line.substr(2) : line);
   return !words.empty() && (programs.contains(words[0]) || fault_of_build_command(parts_of(line)[0]).has_value());
 }
 
@@ -234,7 +230,9 @@ class DocsFolder : public testing::Test {
     std::string text;
     for (const std::string& line : block.lines) text += line + "\n";
     const bool is_sweep = text.find("\nruns:\n") != std::string::npos;  // held by the commands that read it
-    if (!is_sweep) EXPECT_NO_THROW(resolve_config(parse_yaml_settings(text, "page", config_fields()))) << text;
+    if (!is_sweep) {
+      EXPECT_NO_THROW(resolve_config(parse_yaml_settings(text, "page", config_fields()))) << text;
+    }
     // A first line such as `# run.yaml` names the file for the commands below.
     if (block.lines[0].starts_with("# ") && block.lines[0].ends_with(".yaml")) {
       write_bytes(here_ / block.lines[0].substr(2), text);

@@ -16,8 +16,10 @@ for tool in node npm npx; do
   chmod +x "$scratch/bin/$tool"
 done
 export PATH=$scratch/bin:/usr/bin:/bin
+# As cmake/CompilerCache.cmake does for the project by itself.
+export CCACHE_BASEDIR=$scratch CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 "$cmake" -S "$scratch/clone/tests/install/fetch_content" -B "$scratch/build" -G Ninja -DCLONE="$scratch/clone" \
-  -DAP_PYARROW="$pyarrow" >"$scratch/configure.log" || { tail -n 40 "$scratch/configure.log"; exit 1; }
+  -DAP_PYARROW="$pyarrow" -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" >"$scratch/configure.log" || { tail -n 40 "$scratch/configure.log"; exit 1; }
 "$cmake" --build "$scratch/build" >"$scratch/build.log" || { tail -n 40 "$scratch/build.log"; exit 1; }
 cd "$scratch"
 ./build/arrays

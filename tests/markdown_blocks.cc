@@ -16,13 +16,6 @@ bool begins_item(const std::string& line) {
   return digits != 0 && digits != std::string::npos && line.compare(digits, 2, ". ") == 0;
 }
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream stream(line);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
 // A number with the unit of its last digit; `rest` is the text after it.
 struct ShownNumber {
   double value = 0;
@@ -61,6 +54,13 @@ bool same_word(const std::string& shown, const std::string& actual) {
 }
 
 }  // namespace
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
 
 std::vector<MarkdownBlock> markdown_blocks(const std::string& page) {
   std::vector<MarkdownBlock> blocks;

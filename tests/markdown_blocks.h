@@ -28,6 +28,9 @@ struct ShownCommand {
 /// Otherwise each line is a command. A line that ends in a backslash goes on in the next.
 std::vector<ShownCommand> shown_commands(const MarkdownBlock& block);
 
+/// The words between the blanks of a line.
+std::vector<std::string> words_of(const std::string& line);
+
 /// Whether two lines of output are the same but for the last shown digit of their numbers, which may differ by one.
 bool same_shown_line(const std::string& shown, const std::string& actual);
 

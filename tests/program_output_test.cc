@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> results() {
+std::vector<std::string> result_names() {
   std::vector<std::string> files{"run.json"};
   for (const ResultTable& table : result_tables()) files.emplace_back(table.file);
   std::ranges::sort(files);
@@ -69,12 +69,12 @@ TEST_F(ProgramOutput, StandardOutputGetsTableModelLineAndPaths) {
   for (const char* part : {" ± 0.", "(mean of 8 heads)", "% below 0.25", "% above 0.75"}) {
     EXPECT_NE(model[0].find(part), std::string::npos) << model[0];
   }
-  std::vector<std::string> paths(lines.end() - static_cast<std::ptrdiff_t>(results().size()), lines.end());
+  std::vector<std::string> paths(lines.end() - static_cast<std::ptrdiff_t>(result_names().size()), lines.end());
   std::ranges::sort(paths);
-  std::vector<std::string> expected = results();
+  std::vector<std::string> expected = result_names();
   for (std::string& path : expected) path.insert(0, "  out/");
   EXPECT_EQ(paths, expected);
-  EXPECT_EQ(names_in(here_ / "out"), results());
+  EXPECT_EQ(names_in(here_ / "out"), result_names());
 }
 
 TEST_F(ProgramOutput, QuietRunSaysNothing) {
@@ -82,7 +82,7 @@ TEST_F(ProgramOutput, QuietRunSaysNothing) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "");
-  EXPECT_EQ(names_in(here_.path()), results());
+  EXPECT_EQ(names_in(here_.path()), result_names());
 }
 
 TEST_F(ProgramOutput, QuietRunReportsFailuresOnly) {
@@ -97,7 +97,7 @@ TEST_F(ProgramOutput, FilesDoNotDependOnTheNumberOfWorkers) {
   for (const std::string workers : {"1", "2", "7"}) {
     ASSERT_EQ(analyze({"--quiet", "--max_workers", workers, "--output_dir", workers}).code, 0);
   }
-  for (const std::string& name : results()) {
+  for (const std::string& name : result_names()) {
     if (name == "run.json") continue;
     const std::string one = read_bytes(here_ / "1" / name);
     EXPECT_GT(lines_of(one).size(), 8U) << name;
@@ -109,7 +109,7 @@ TEST_F(ProgramOutput, FilesDoNotDependOnTheNumberOfWorkers) {
 TEST_F(ProgramOutput, MemoryLimitThatFitsChangesNothing) {
   ASSERT_EQ(analyze({"--quiet", "--output_dir", "free"}).code, 0);
   ASSERT_EQ(analyze({"--quiet", "--memory_limit", "20MiB", "--output_dir", "limited"}).code, 0);
-  for (const std::string& name : results()) {
+  for (const std::string& name : result_names()) {
     if (name == "run.json") continue;
     EXPECT_EQ(read_bytes(here_ / "limited" / name), read_bytes(here_ / "free" / name)) << name;
   }
@@ -138,7 +138,7 @@ TEST_F(ProgramOutput, RunJsonHoldsFailedHeadsAndConfig) {
   EXPECT_EQ(json["config"]["seed"], 7);
   EXPECT_EQ(json["resources"]["workers"], 2);
   EXPECT_GT(json["resources"]["peak_rss_bytes"], 1 << 20);
-  EXPECT_EQ(json["files"].size(), results().size());
+  EXPECT_EQ(json["files"].size(), result_names().size());
 }
 
 TEST_F(ProgramOutput, FailedHeadLeavesTheOthersAsTheyAre) {
@@ -168,7 +168,7 @@ TEST_F(ProgramOutput, ReaderThatLeavesLosesNoTable) {
   const Outcome outcome = analyze({}, surroundings);
   EXPECT_EQ(outcome.code, 128 + SIGPIPE) << outcome.signal;
   EXPECT_EQ(outcome.err.find("attention-plasticity:"), std::string::npos) << outcome.err;
-  EXPECT_EQ(names_in(here_.path()), results());
+  EXPECT_EQ(names_in(here_.path()), result_names());
   for (const char* command : {"--version", "--help"}) {
     const Outcome other = run({command}, surroundings);
     EXPECT_EQ(other.code, 128 + SIGPIPE) << command;
@@ -187,7 +187,7 @@ TEST_F(ProgramOutput, ClosedStandardStreamsDoNotDamageTables) {
   surroundings.program = "/bin/sh";
   const Outcome outcome = run(words, surroundings);
   EXPECT_EQ(outcome.code, 6) << "the summary could not be printed";
-  EXPECT_EQ(names_in(here_.path()), results());
+  EXPECT_EQ(names_in(here_.path()), result_names());
   const ResultFiles files(here_.path());
   EXPECT_TRUE(files.left_out().empty());
   EXPECT_EQ(files.read(TableId::metrics).rows, expected.read(TableId::metrics).rows);
@@ -211,7 +211,7 @@ TEST_F(ProgramOutput, FullStandardErrorDoesNotEndARun) {
   Surroundings surroundings;
   surroundings.err = "/dev/full";
   EXPECT_EQ(analyze({"--output_dir", "out"}, surroundings).code, 0);
-  EXPECT_EQ(names_in(here_ / "out"), results());
+  EXPECT_EQ(names_in(here_ / "out"), result_names());
   EXPECT_EQ(run({"analyze", "--nonsense"}, surroundings).code, 2);
 }
 

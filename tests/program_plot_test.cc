@@ -16,8 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path source = source_folder();
-const std::string results = (source / "results/smollm2-135m").string();
+const std::string sample_results = (source_folder() / "results/smollm2-135m").string();
 
 struct FigureCase {
   const char* figure;
@@ -106,7 +105,7 @@ class ProgramPlot : public ProgramTest {
   }
   /// The image of a figure of the sample results, drawn to `output`.
   std::string drawn(const FigureCase& figure, const std::string& output, std::vector<std::string> flags = {}) const {
-    flags.insert(flags.begin(), {figure.figure, figure.table, results, "--output", output});
+    flags.insert(flags.begin(), {figure.figure, figure.table, sample_results, "--output", output});
     const Outcome outcome = plot(flags);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_EQ(outcome.out, output + "\n");
@@ -162,7 +161,7 @@ TEST_F(ProgramPlot, SameInputGivesTheSameBytes) {
     Surroundings elsewhere;
     elsewhere.environment = {"LANG=de_DE.UTF-8", "LC_ALL=de_DE.UTF-8", "GNUTERM=dumb", "TZ=Asia/Tokyo"};
     const std::string other = std::string("other-") + name;
-    ASSERT_EQ(plot({"plasticity", "--bucket_csv", results, "--output", other}, elsewhere).code, 0);
+    ASSERT_EQ(plot({"plasticity", "--bucket_csv", sample_results, "--output", other}, elsewhere).code, 0);
     EXPECT_EQ(read_bytes(here_ / other), first) << name;
   }
 }
@@ -195,7 +194,7 @@ TEST_F(ProgramPlot, LinesHaveTheColoursOfLayersOrTrends) {
 }
 
 TEST_F(ProgramPlot, WithoutAnOutputTheFigureStandsBesideTheTable) {
-  fs::copy(results, here_ / "run");
+  fs::copy(sample_results, here_ / "run");
   const std::vector<std::string> before = names_in(here_ / "run");
   const Outcome outcome = plot({"--metrics", "run/head_metrics.csv", "heads"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -227,13 +226,13 @@ TEST_F(ProgramPlot, TablesOfThePythonToolkitAreDrawn) {
 
 TEST_F(ProgramPlot, ResultsAreItsArgument) {
   for (const FigureCase& figure : figures) {
-    const Outcome outcome = plot({figure.figure, results, "--output", "a.svg"});
+    const Outcome outcome = plot({figure.figure, sample_results, "--output", "a.svg"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
     EXPECT_EQ(read_bytes(here_ / "a.svg"), drawn(figure, "b.svg")) << figure.figure;
   }
-  EXPECT_EQ(complaint({"heads", results, "--metrics", results}, 2),
-            "the results are given twice: as " + results + " and as --metrics");
+  EXPECT_EQ(complaint({"heads", sample_results, "--metrics", sample_results}, 2),
+            "the results are given twice: as " + sample_results + " and as --metrics");
 }
 
 TEST_F(ProgramPlot, CurvesArePositionExactUnlessPooledIsAskedOrAllThereIs) {
@@ -244,7 +243,7 @@ TEST_F(ProgramPlot, CurvesArePositionExactUnlessPooledIsAskedOrAllThereIs) {
   const std::string pooled = drawn(figures[0], "a.svg", {"--pooled"});
   EXPECT_NE(pooled.find("Pooled plasticity by position of the query"), std::string::npos);
   EXPECT_EQ(pooled.find("standard error"), std::string::npos);
-  const std::string python = (source / "tests/golden/minidoc-qwen3/python-compat").string();
+  const std::string python = (source_folder() / "tests/golden/minidoc-qwen3/python-compat").string();
   const Outcome outcome = plot({"plasticity", python, "--output", "p.svg"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_TRUE(outcome.err.ends_with(" has no position-exact plasticity; the pooled one is drawn\n")) << outcome.err;
@@ -272,14 +271,14 @@ TEST_F(ProgramPlot, OneHeadIsOneHead) {
     EXPECT_EQ(svg.find(">1.1<"), std::string::npos) << figure.figure;
     EXPECT_EQ(svg.find(">1.2<"), std::string::npos) << figure.figure;
   }
-  EXPECT_EQ(complaint({"heads", results, "--layers", "30"}, 2),
-            "--layers 30: the layers of " + results + "/head_metrics.csv are 0 to 29");
+  EXPECT_EQ(complaint({"heads", sample_results, "--layers", "30"}, 2),
+            "--layers 30: the layers of " + sample_results + "/head_metrics.csv are 0 to 29");
 }
 
 // From the project's folder, after the one command that their comments name.
 TEST_F(ProgramPlot, EveryConfigurationInTheTreeDrawsItsFigureAsItStands) {
   for (const char* folder : {"configs", "results", "examples"}) {
-    fs::create_directory_symlink(source / folder, here_ / folder);
+    fs::create_directory_symlink(source_folder() / folder, here_ / folder);
   }
   ASSERT_EQ(run({"analyze", "--config", "configs/example-minidoc-qwen3.yaml", "--quiet"}).code, 0);
   std::set<std::string> drawn_ones;
@@ -298,7 +297,8 @@ TEST_F(ProgramPlot, EveryConfigurationInTheTreeDrawsItsFigureAsItStands) {
 }
 
 TEST_F(ProgramPlot, FlagsWinOverTheFileAndNullUnsets) {
-  write_bytes(here_ / "x.yaml", "metrics: " + results + "\noutput: a.svg\ntitle: of the file\nwidth: 4\nheight: 4\n");
+  write_bytes(here_ / "x.yaml",
+              "metrics: " + sample_results + "\noutput: a.svg\ntitle: of the file\nwidth: 4\nheight: 4\n");
   ASSERT_EQ(plot({"heads", "--config", "x.yaml", "--title", "of the flag", "--width", "null"}).code, 0);
   const std::string svg = read_bytes(here_ / "a.svg");
   EXPECT_NE(svg.find("of the flag"), std::string::npos);
@@ -309,7 +309,7 @@ TEST_F(ProgramPlot, FlagsWinOverTheFileAndNullUnsets) {
 TEST_F(ProgramPlot, WrongUseIsTwoAndNamesThePlace) {
   const auto complain = [&](const std::vector<std::string>& words) { return complaint(words, 2); };
   const auto map = [&](std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {"heatmap", "--bucket_csv", results});
+    flags.insert(flags.begin(), {"heatmap", "--bucket_csv", sample_results});
     return complaint(flags, 2);
   };
   const std::string usage =
@@ -335,9 +335,10 @@ TEST_F(ProgramPlot, WrongUseIsTwoAndNamesThePlace) {
   EXPECT_TRUE(map({"--dpi", "0"}).starts_with("--dpi: 0 is out of range"));
   EXPECT_TRUE(map({"--bucket_type", "log", "--bucket_min_size", "1e12"})
                   .ends_with("check --bucket_type and --bucket_min_size"));
-  EXPECT_EQ(complain({"plasticity", "--bucket_csv", results, "--color_by_layer", "--color_trend"}),
+  EXPECT_EQ(complain({"plasticity", "--bucket_csv", sample_results, "--color_by_layer", "--color_trend"}),
             "color_by_layer and color_trend exclude each other: a line has one colour");
-  EXPECT_TRUE(complain({"heads", "--metrics", results, "--column", "ap_exat"}).ends_with("did you mean ap_exact?"));
+  EXPECT_TRUE(
+      complain({"heads", "--metrics", sample_results, "--column", "ap_exat"}).ends_with("did you mean ap_exact?"));
   write_bytes(here_ / "x.yaml", "# a figure\n\ncmpa: magma\n");
   EXPECT_EQ(map({"--config", "x.yaml"}), "x.yaml:3: cmpa: unknown key; did you mean cmap?");
   write_bytes(here_ / "x.yaml", "limit: 3\n");
@@ -363,10 +364,11 @@ TEST_F(ProgramPlot, UnusableTablesAreThree) {
 
 TEST_F(ProgramPlot, OutputThatCannotBeWrittenIsSix) {
   write_bytes(here_ / "file", "old");
-  EXPECT_TRUE(complaint({"heads", "--metrics", results, "--output", "file/a.png"}, 6).starts_with("file: cannot "));
+  EXPECT_TRUE(
+      complaint({"heads", "--metrics", sample_results, "--output", "file/a.png"}, 6).starts_with("file: cannot "));
   Surroundings without_gnuplot;
   without_gnuplot.environment = {"PATH="};
-  EXPECT_EQ(complaint({"heads", "--metrics", results, "--output", "a.png"}, 6, without_gnuplot),
+  EXPECT_EQ(complaint({"heads", "--metrics", sample_results, "--output", "a.png"}, 6, without_gnuplot),
             "figures are drawn by gnuplot, which is not installed; on Debian: apt-get install gnuplot-nox");
   EXPECT_EQ(names_in(here_.path()), std::vector<std::string>{"file"});
 }

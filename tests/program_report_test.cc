@@ -11,10 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path source = source_folder();
-const std::string sample = (source / "results/smollm2-135m").string();
-const std::string python = (source / "tests/golden/minidoc-qwen3/python-compat").string();
-const std::string labels = (source / "examples/smollm2-135m/head_labels.csv").string();
+const std::string sample = (source_folder() / "results/smollm2-135m").string();
+const std::string python = (source_folder() / "tests/golden/minidoc-qwen3/python-compat").string();
+const std::string labels = (source_folder() / "examples/smollm2-135m/head_labels.csv").string();
 
 std::string content(const fs::path& file) {
   std::ostringstream text;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Feeds broken input to the parsers: tools/fuzz.sh [--seconds N] [--jobs N] [TARGET...]. Each target of fuzz/, or each one
-# named, runs for N seconds (default: 600), some of them at a time (default: 1), with clang's libFuzzer, AddressSanitizer and
-# UndefinedBehaviorSanitizer; the preset `fuzz` builds them with clang++-14. Starts from fuzz/corpus and does not change it;
+# named, runs for N seconds (default: 600; 0 only builds it), some of them at a time (default: 1), with clang's libFuzzer,
+# AddressSanitizer and UndefinedBehaviorSanitizer; the preset `fuzz` builds them with clang++-14. Starts from fuzz/corpus and does not change it;
 # findings go to build/fuzz/findings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,6 +23,9 @@ if [ ${#targets[@]} -eq 0 ]; then
   done
 fi
 tools/build.sh fuzz "${targets[@]/%/_fuzz}"
+if [ "$seconds" = 0 ]; then
+  exit
+fi
 # Arrow is built without the sanitizer, which then takes the sizes of vectors that both sides touch for errors.
 export ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_null=1:${ASAN_OPTIONS:-}
 mkdir -p build/fuzz/findings

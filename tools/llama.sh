@@ -23,6 +23,10 @@ options=(
 read -ra extra <<<"${LLAMA_OPTIONS:-}"
 hash=$(printf '%s\n' "${extra[@]}" | cat requirements/llama.txt tools/llama.sh - | sha256sum | cut -c1-16)
 prefix=${1:-build/llama-$hash}
+# One that is being built is waited for.
+mkdir -p build
+exec {lock}>build/llama.lock
+flock "$lock"
 if [ "$(cat "$prefix/stamp" 2>/dev/null || true)" = "$hash" ]; then
   (cd "$prefix" && pwd)
   exit 0
@@ -35,7 +39,7 @@ fi
 
 echo "llama: building libllama into $prefix, once (some minutes; log: build/llama.log)" >&2
 rm -rf "$prefix"
-mkdir -p "$prefix" build
+mkdir -p "$prefix"
 printf 'unfinished\n' >"$prefix/stamp"
 prefix=$(cd "$prefix" && pwd)
 work=$(mktemp -d)

@@ -12,7 +12,7 @@
 namespace attention_plasticity {
 namespace {
 
-constexpr HeadId head{1, 2, 0};
+constexpr HeadId some_head{1, 2, 0};
 
 HeadRows some_rows(std::uint64_t seed) {
   NumpyGenerator generator(seed);
@@ -36,8 +36,8 @@ TEST(AnalyzeHead, SharesPreparedKeysAmongQueryHeads) {
   const HeadRows queries = some_rows(1);
   const HeadRows keys = some_rows(2);
   const PreparedKeys prepared(keys, {});
-  expect_same(analyze_head(head, queries, prepared, {}, &some_rotation()),
-              analyze_head(head, queries, keys, {}, &some_rotation()));
+  expect_same(analyze_head(some_head, queries, prepared, {}, &some_rotation()),
+              analyze_head(some_head, queries, keys, {}, &some_rotation()));
 }
 
 // A tensor of (rows, heads, components): the rows of one head do not adjoin.
@@ -55,8 +55,8 @@ TEST(AnalyzeHead, ReadsRowsThatDoNotAdjoin) {
   };
   std::vector<float> query_memory;
   std::vector<float> key_memory;
-  expect_same(analyze_head(head, spread(queries, query_memory), spread(keys, key_memory), {}, &some_rotation()),
-              analyze_head(head, queries, keys, {}, &some_rotation()));
+  expect_same(analyze_head(some_head, spread(queries, query_memory), spread(keys, key_memory), {}, &some_rotation()),
+              analyze_head(some_head, queries, keys, {}, &some_rotation()));
 }
 
 TEST(AnalyzeHead, RefusesValuesThatCannotBe) {
@@ -64,7 +64,7 @@ TEST(AnalyzeHead, RefusesValuesThatCannotBe) {
   const auto refused = [&](const auto& spoil) {
     HeadRows queries = some_rows(1);
     spoil(queries);
-    return refusal([&] { analyze_head(head, queries, keys); });
+    return refusal([&] { analyze_head(some_head, queries, keys); });
   };
   EXPECT_EQ(refused([](HeadRows& rows) { rows.vectors[5] = std::nanf(""); }),
             "input: row 1 of the queries: the vector has a NaN or an infinity in it");
@@ -92,7 +92,7 @@ TEST(AnalyzeHead, RefusesValuesThatCannotBe) {
 TEST(AnalyzeHead, RefusesOptionsOutOfRange) {
   const HeadRows rows = some_rows(1);
   const auto refused = [&](const AnalysisOptions& options) {
-    return refusal([&] { analyze_head(head, rows, rows, options); });
+    return refusal([&] { analyze_head(some_head, rows, rows, options); });
   };
   EXPECT_EQ(refused({.max_tokens_per_head = 0}), "usage: `max_tokens_per_head`: should be at least 1");
   EXPECT_EQ(refused({.p_alpha = 1}), "usage: `p_alpha`: should lie between 0 and 1 (exclusive)");
@@ -101,7 +101,7 @@ TEST(AnalyzeHead, RefusesOptionsOutOfRange) {
             "usage: `max_relative_distance`: should be greater than 0 and at most 1");
   Rotation wide = some_rotation();
   wide.frequency.push_back(1);
-  EXPECT_EQ(refusal([&] { analyze_head(head, rows, rows, {}, &wide); }),
+  EXPECT_EQ(refusal([&] { analyze_head(some_head, rows, rows, {}, &wide); }),
             "input: the rotation has 6 components, but the vectors have 4; both must be of the same model");
 }
 
@@ -110,7 +110,7 @@ TEST(AnalyzeHead, HasNoPlasticityWithoutExamples) {
   HeadRows keys = some_rows(2);
   queries.example.clear();
   keys.example.clear();
-  const HeadResult result = analyze_head(head, queries, keys, {}, &some_rotation());
+  const HeadResult result = analyze_head(some_head, queries, keys, {}, &some_rotation());
   EXPECT_TRUE(std::isnan(result.plasticity.overall));
   EXPECT_TRUE(std::isnan(result.exact->overall));
   EXPECT_TRUE(result.examples.empty());

@@ -13,7 +13,7 @@ Field flag(const std::string& name, const std::string& value_name, const std::st
   return field;
 }
 
-Command command() {
+Command measure_command() {
   return {"measure",
           "DUMP",
           "Measure a thing.",
@@ -24,7 +24,7 @@ Command command() {
 }
 
 TEST(HelpText, ShowsFlagsByGroupWithTheirDefaultsAndExamples) {
-  EXPECT_EQ(help_text(command(), 60),
+  EXPECT_EQ(help_text(measure_command(), 60),
             "Usage: attention-plasticity measure DUMP [--flag value]...\n"
             "\n"
             "Measure a thing.\n"

@@ -109,10 +109,6 @@ std::string title_of(const FigureOptions& options, const Compared& compared, con
   return model.empty() ? what : fmt::format("{} — {}", what, model);
 }
 
-Canvas canvas_of(const FigureOptions& options, double width, double height) {
-  return {options.width.value_or(width), options.height.value_or(height), options.dpi, options.format, options.style};
-}
-
 struct Range {
   double low = 0;
   double high = 1;

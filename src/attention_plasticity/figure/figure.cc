@@ -42,10 +42,6 @@ std::string title_of(const FigureOptions& options, const Run& run, std::string_v
 
 double min_count_of(const FigureOptions& options) { return static_cast<double>(options.min_count); }
 
-Canvas canvas_of(const FigureOptions& options, double width, double height) {
-  return {options.width.value_or(width), options.height.value_or(height), options.dpi, options.format, options.style};
-}
-
 // Labels stand at every 1st, 2nd, 4th... bin: the smallest step at which labels of `label_points` fit into `inches`.
 int label_step(std::size_t bins, double inches, double label_points) {
   const double most = std::max(2.0, inches * 72 / label_points);
@@ -229,6 +225,10 @@ FigureScript heads_figure(const FigureOptions& options, const DrawnTable& drawn)
 }
 
 }  // namespace
+
+Canvas canvas_of(const FigureOptions& options, double width, double height) {
+  return {options.width.value_or(width), options.height.value_or(height), options.dpi, options.format, options.style};
+}
 
 void hatch_little_data(MapDrawing& map, const Matrix& counts, double min_count) {
   for (std::size_t row = 0; row < map.cells.rows(); ++row) {

@@ -60,6 +60,8 @@ struct FigureScript {
   std::vector<std::string> notes;  ///< for the user
 };
 
+/// A canvas of the size in inches that the options ask for, or else of this one.
+Canvas canvas_of(const FigureOptions& options, double width, double height);
 /// The canvas of a map of heads, and the map with the ticks of its layers and heads; its colours are still to be set.
 Canvas head_map_canvas(const FigureOptions& options, const HeadMap& map);
 MapDrawing head_map_drawing(const HeadMap& map, const Canvas& canvas);

@@ -92,10 +92,6 @@ std::string title_of(const FigureOptions& options, const RunPair& pair, std::str
   return model ? fmt::format("{} — {}", what, *model) : std::string(what);
 }
 
-Canvas canvas_of(const FigureOptions& options, double width, double height) {
-  return {options.width.value_or(width), options.height.value_or(height), options.dpi, options.format, options.style};
-}
-
 std::vector<std::string> notes_of(const RunPair& pair) {
   std::vector<std::string> notes = pair.a.files.notes();
   for (const std::string& note : pair.b.files.notes()) notes.push_back(note);

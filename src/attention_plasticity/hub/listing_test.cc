@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-const std::string commit(40, 'a');
+const std::string main_commit(40, 'a');
 const std::string sha1(40, 'b');
 const std::string sha256(64, 'c');
 
@@ -59,7 +59,7 @@ std::string page(const json& entry) { return json::array({entry}).dump(); }
 json revision(const std::vector<std::string>& paths) {
   json siblings = json::array();
   for (const std::string& path : paths) siblings.push_back({{"rfilename", path}});
-  return {{"id", "org/name"}, {"sha", commit}, {"siblings", siblings}};
+  return {{"id", "org/name"}, {"sha", main_commit}, {"siblings", siblings}};
 }
 
 /// Paths that must be refused, one of each kind.
@@ -125,15 +125,15 @@ TEST(IsCommit, HoldsForFortyDigitsOnly) {
 
 TEST(RevisionInfo, HasTheCommitAndAllPaths) {
   const RevisionInfo info = parse_revision_info(revision({"README.md", "a/b.parquet"}).dump());
-  EXPECT_EQ(info.commit, commit);
+  EXPECT_EQ(info.commit, main_commit);
   EXPECT_EQ(info.paths, (std::vector<std::string>{"README.md", "a/b.parquet"}));
   EXPECT_TRUE(info.lists_all);
 }
 
 TEST(RevisionInfo, WithoutSiblingsListsNotAll) {
-  for (const json& answer : {json{{"sha", commit}}, json{{"sha", commit}, {"siblings", nullptr}}}) {
+  for (const json& answer : {json{{"sha", main_commit}}, json{{"sha", main_commit}, {"siblings", nullptr}}}) {
     const RevisionInfo info = parse_revision_info(answer.dump());
-    EXPECT_EQ(info.commit, commit);
+    EXPECT_EQ(info.commit, main_commit);
     EXPECT_FALSE(info.lists_all);
     EXPECT_TRUE(info.paths.empty());
   }
@@ -159,7 +159,7 @@ TEST(RevisionInfo, IsRefusedWithoutAWholeCommit) {
 TEST(RevisionInfo, IsRefusedWithSiblingsOfAnotherShape) {
   for (const json& siblings : {json(5), json("a"), json::object(), json::array({"a"}), json::array({json::object()}),
                                json::array({{{"rfilename", 5}}}), json::array({nullptr})}) {
-    expect_no_answer(parse_revision_info, json{{"sha", commit}, {"siblings", siblings}}.dump());
+    expect_no_answer(parse_revision_info, json{{"sha", main_commit}, {"siblings", siblings}}.dump());
   }
 }
 
@@ -275,7 +275,7 @@ TEST(Listing, RefusesWhatIsNestedDeeply) {
   const std::string closed = inside + std::string(63, ']');
   const std::string deep = "[" + closed + "]";
   const auto with = [](const std::string& extra) {
-    return R"({"sha":")" + commit + R"(","siblings":[],"card":)" + extra + "}";
+    return R"({"sha":")" + main_commit + R"(","siblings":[],"card":)" + extra + "}";
   };
   EXPECT_NO_THROW(parse_revision_info(with(closed)));
   expect_no_answer(parse_revision_info, with(deep));

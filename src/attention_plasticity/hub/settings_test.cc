@@ -41,7 +41,7 @@ std::string usage_error(const Variables& variables, const std::string& file = {}
   return {};
 }
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(HubSettings, AreThePythonClientsWithoutVariables) {
   const HubSettings settings = settings_of({{"HOME", "/home/ada"}});
@@ -89,7 +89,7 @@ TEST(HubCacheFolder, HasTheHomeFolderForATilde) {
   }
   EXPECT_EQ(cache_of({{"HOME", "/home/ada"}, {"HF_HOME", "~/x"}}), "/home/ada/x/hub");
   EXPECT_EQ(cache_of({{"HOME", "/home/ada"}, {"XDG_CACHE_HOME", "~/x"}}), "/home/ada/x/huggingface/hub");
-  EXPECT_TRUE(holds(usage_error({{"HOME", "/home/ada"}, {"HF_HOME", "~bob/x"}}), "'~bob/x'"));
+  EXPECT_TRUE(mentions(usage_error({{"HOME", "/home/ada"}, {"HF_HOME", "~bob/x"}}), "'~bob/x'"));
 }
 
 TEST(HubCacheFolder, HasTheValuesOfVariables) {
@@ -124,7 +124,7 @@ TEST(HubEndpoint, IsAnAddressOfTheWebWithAHost) {
        {"huggingface.co", "ftp://host", "file:///etc", "https:", "https:/host", "https://", "https:///", "https:///x",
         "http://:80", "https://host:x", "https://host:70000", "https://ho st", "https://host\n", "https://host?x",
         "https://host#x", "https://good\\x", "https://h\xc3\xb6st", "/"}) {
-    EXPECT_TRUE(holds(usage_error({{"HF_ENDPOINT", address}}), "HF_ENDPOINT")) << address;
+    EXPECT_TRUE(mentions(usage_error({{"HF_ENDPOINT", address}}), "HF_ENDPOINT")) << address;
   }
 }
 
@@ -132,8 +132,8 @@ TEST(HubEndpoint, HasNoCredentialsAndNeverShowsThem) {
   for (const char* address : {"https://ada:secret@host", "https://secret@host/x", "ftp://ada:secret@host",
                               "https://ada:secret@host?x", "https://ada:secret@"}) {
     const std::string message = usage_error({{"HF_ENDPOINT", address}});
-    EXPECT_TRUE(holds(message, "HF_ENDPOINT")) << message;
-    EXPECT_FALSE(holds(message, "secret")) << message;
+    EXPECT_TRUE(mentions(message, "HF_ENDPOINT")) << message;
+    EXPECT_FALSE(mentions(message, "secret")) << message;
   }
   EXPECT_EQ(settings_of({{"HF_ENDPOINT", "https://host/@x"}}).endpoint, "https://host/@x");
 }
@@ -175,11 +175,11 @@ TEST(HubToken, WithOtherCharactersIsRefusedUnseen) {
        {std::string("hf_sec\nret"), std::string("hf_sec\r\nX: ret"), std::string("hf_sec ret"),
         std::string("hf_sec\0ret", 10), std::string("hf_sec\x7fret"), std::string("hf_sec\xc3\xa4ret")}) {
     const std::string of_variable = usage_error({{"HF_TOKEN", token}});
-    EXPECT_TRUE(holds(of_variable, "HF_TOKEN")) << of_variable;
-    EXPECT_FALSE(holds(of_variable, "sec") || holds(of_variable, "ret")) << of_variable;
+    EXPECT_TRUE(mentions(of_variable, "HF_TOKEN")) << of_variable;
+    EXPECT_FALSE(mentions(of_variable, "sec") || mentions(of_variable, "ret")) << of_variable;
     write_file_atomically(folder / "token", token);
     const std::string of_file = usage_error({{"HF_HOME", folder.path().string()}}, (folder / "token").string());
-    EXPECT_FALSE(holds(of_file, "sec") || holds(of_file, "ret")) << of_file;
+    EXPECT_FALSE(mentions(of_file, "sec") || mentions(of_file, "ret")) << of_file;
   }
 }
 
@@ -187,7 +187,7 @@ TEST(HubToken, InAFileThatCannotBeReadIsAnError) {
   const TemporaryFolder folder;
   fs::create_directory(folder / "token");
   const Variables variables{{"HF_HOME", folder.path().string()}};
-  EXPECT_TRUE(holds(usage_error(variables, (folder / "token").string()), "HF_TOKEN"));
+  EXPECT_TRUE(mentions(usage_error(variables, (folder / "token").string()), "HF_TOKEN"));
   Variables others = variables;
   others["HF_TOKEN"] = "hf_abc";
   EXPECT_EQ(settings_of(others).token, "hf_abc") << "the file does not matter then";
@@ -259,7 +259,7 @@ TEST(HubTimeouts, OfAnotherKindAreRefused) {
   for (const char* value :
        {"-1", "-99999999999999999999999999", "1.5", "10s", "ten", " ", "1 2", "0x10", "99999999999999999999999999x"}) {
     for (const char* name : {"HF_HUB_ETAG_TIMEOUT", "HF_HUB_DOWNLOAD_TIMEOUT"}) {
-      EXPECT_TRUE(holds(usage_error({{name, value}}), name)) << value;
+      EXPECT_TRUE(mentions(usage_error({{name, value}}), name)) << value;
     }
   }
 }

@@ -50,11 +50,12 @@ HeadRows rows_in_buckets(const std::vector<std::int64_t>& bucket, const std::vec
 }
 
 // Query buckets of 1, 3, 5 and 1 queries; key buckets with 3 and 6 pairs and one with a single key.
-const HeadRows some_queries = rows_in_buckets({0, 1, 1, 1, 4, 4, 4, 4, 4, 5}, {0, 10, 11, 15, 40, 41, 42, 43, 49, 50});
-const HeadRows some_keys = rows_in_buckets({0, 0, 0, 1, 1, 1, 1, 3}, {1, 2, 5, 10, 12, 13, 17, 30});
+const HeadRows bucket_queries =
+    rows_in_buckets({0, 1, 1, 1, 4, 4, 4, 4, 4, 5}, {0, 10, 11, 15, 40, 41, 42, 43, 49, 50});
+const HeadRows bucket_keys = rows_in_buckets({0, 0, 0, 1, 1, 1, 1, 3}, {1, 2, 5, 10, 12, 13, 17, 30});
 
 TEST(Cells, AverageOverPairsTimesAndHead) {
-  const MeasuredPlasticity head = measure(some_queries, some_keys, {.method = Method::full});
+  const MeasuredPlasticity head = measure(bucket_queries, bucket_keys, {.method = Method::full});
   ASSERT_EQ(head.cells.size(), 4U);
   EXPECT_EQ(head.cells[0].n_pairs, 3U);
   EXPECT_EQ(head.cells[2].query_bucket, 4);
@@ -65,7 +66,7 @@ TEST(Cells, AverageOverPairsTimesAndHead) {
   const double a = head.cells[0].plasticity, b = head.cells[1].plasticity, c = head.cells[2].plasticity;
   EXPECT_NEAR(head.overall, (3 * a + 5 * b + 5 * c) / 13, 1e-15);
   const auto overall = [](Weighting weighting) {
-    return measure(some_queries, some_keys, {.method = Method::full, .weighting = weighting}).overall;
+    return measure(bucket_queries, bucket_keys, {.method = Method::full, .weighting = weighting}).overall;
   };
   EXPECT_NEAR(overall(Weighting::pairs), (3 * a + 3 * b + 6 * c) / 12, 1e-15);
   EXPECT_NEAR(overall(Weighting::uniform), (a + b + c) / 3, 1e-15);
@@ -79,15 +80,15 @@ TEST(Cells, AverageOverPairsTimesAndHead) {
 }
 
 TEST(Cells, OfSingleQueryCountForDiagonalOnly) {
-  const MeasuredPlasticity head = measure(some_queries, some_keys, {.method = Method::diagonal});
+  const MeasuredPlasticity head = measure(bucket_queries, bucket_keys, {.method = Method::diagonal});
   ASSERT_EQ(head.times.size(), 3U);
   EXPECT_EQ(head.times[2].n_queries, 1U);
 }
 
 TEST(Cells, ReachAsFarAsTheWindow) {
-  HeadRows queries = some_queries;
+  HeadRows queries = bucket_queries;
   queries.window = 20;
-  const MeasuredPlasticity head = measure(queries, some_keys, {.method = Method::full});
+  const MeasuredPlasticity head = measure(queries, bucket_keys, {.method = Method::full});
   ASSERT_EQ(head.cells.size(), 2U);
   EXPECT_EQ(head.cells[0].key_bucket, 0);  // of query bucket 1
   EXPECT_EQ(head.cells[1].key_bucket, 3);  // of query bucket 4
@@ -95,7 +96,7 @@ TEST(Cells, ReachAsFarAsTheWindow) {
 
 TEST(Cells, WithoutPairsGiveNoValue) {
   const HeadRows keys = rows_in_buckets({0}, {2});
-  const MeasuredPlasticity head = measure(some_queries, keys, {});
+  const MeasuredPlasticity head = measure(bucket_queries, keys, {});
   EXPECT_EQ(head.cells.size(), 2U);
   EXPECT_TRUE(std::isnan(head.overall));
   EXPECT_TRUE(std::isnan(head.times.at(0).plasticity));

@@ -28,7 +28,7 @@ RotaryParameters parameters_of(RotaryKind kind) {
   return parameters;
 }
 
-Rotation rotation_of(const RotaryParameters& parameters, double largest_position = 0) {
+Rotation made_rotation(const RotaryParameters& parameters, double largest_position = 0) {
   return make_rotation(parameters, 8, RotaryLayout::half, largest_position);
 }
 
@@ -36,7 +36,7 @@ std::string refusal(RotaryKind kind, const std::function<void(RotaryParameters&)
   RotaryParameters parameters = parameters_of(kind);
   spoil(parameters);
   try {
-    rotation_of(parameters, largest_position);
+    made_rotation(parameters, largest_position);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     return error.what();
@@ -58,7 +58,7 @@ TEST(RotaryKind, HasTheNamesOfConfigs) {
   EXPECT_EQ(rotary_kind_of("Default"), std::nullopt);
 }
 
-TEST(MakeRotation, OfNoneIsTheIdentity) { EXPECT_EQ(rotation_of(parameters_of(RotaryKind::none)).dim(), 0U); }
+TEST(MakeRotation, OfNoneIsTheIdentity) { EXPECT_EQ(made_rotation(parameters_of(RotaryKind::none)).dim(), 0U); }
 
 TEST(MakeRotation, StandardFrequenciesAreAGeometricSeries) {
   RotaryParameters parameters;
@@ -71,15 +71,15 @@ TEST(MakeRotation, StandardFrequenciesAreAGeometricSeries) {
 }
 
 TEST(MakeRotation, LinearDividesEveryFrequency) {
-  const Rotation standard = rotation_of(parameters_of(RotaryKind::standard));
-  const Rotation linear = rotation_of(parameters_of(RotaryKind::linear));
+  const Rotation standard = made_rotation(parameters_of(RotaryKind::standard));
+  const Rotation linear = made_rotation(parameters_of(RotaryKind::linear));
   for (std::size_t i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ(linear.frequency[i], standard.frequency[i] / 4);
   EXPECT_EQ(linear.attention_factor, 1);
 }
 
 TEST(MakeRotation, DynamicIsStandardUpToTheTrainedLength) {
-  EXPECT_EQ(rotation_of(parameters_of(RotaryKind::dynamic), 399).frequency,
-            rotation_of(parameters_of(RotaryKind::standard)).frequency);
+  EXPECT_EQ(made_rotation(parameters_of(RotaryKind::dynamic), 399).frequency,
+            made_rotation(parameters_of(RotaryKind::standard)).frequency);
   EXPECT_EQ(refusal(
                 RotaryKind::dynamic, [](RotaryParameters&) {}, 400),
             "position 400 lies past the trained length 400 (max_position_embeddings), where a rotation of rope_type "
@@ -88,9 +88,9 @@ TEST(MakeRotation, DynamicIsStandardUpToTheTrainedLength) {
 }
 
 TEST(MakeRotation, LongropeTakesItsLongFactorsPastTheOriginalLength) {
-  const Rotation standard = rotation_of(parameters_of(RotaryKind::standard));
-  const Rotation at_99 = rotation_of(parameters_of(RotaryKind::longrope), 99);
-  const Rotation at_100 = rotation_of(parameters_of(RotaryKind::longrope), 100);
+  const Rotation standard = made_rotation(parameters_of(RotaryKind::standard));
+  const Rotation at_99 = made_rotation(parameters_of(RotaryKind::longrope), 99);
+  const Rotation at_100 = made_rotation(parameters_of(RotaryKind::longrope), 100);
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_DOUBLE_EQ(at_99.frequency[i], standard.frequency[i] / static_cast<double>(i + 1));
     EXPECT_DOUBLE_EQ(at_100.frequency[i], standard.frequency[i] / static_cast<double>(10 * (i + 1)));
@@ -99,30 +99,30 @@ TEST(MakeRotation, LongropeTakesItsLongFactorsPastTheOriginalLength) {
 
 TEST(MakeRotation, LongropeScalesAttentionByItsExtension) {
   RotaryParameters parameters = parameters_of(RotaryKind::longrope);
-  EXPECT_DOUBLE_EQ(rotation_of(parameters).attention_factor, std::sqrt(1 + std::log(4.0) / std::log(100.0)));
+  EXPECT_DOUBLE_EQ(made_rotation(parameters).attention_factor, std::sqrt(1 + std::log(4.0) / std::log(100.0)));
   parameters.factor = std::nullopt;
   parameters.trained_length = 1000;
-  EXPECT_DOUBLE_EQ(rotation_of(parameters).attention_factor, std::sqrt(1 + std::log(10.0) / std::log(100.0)));
+  EXPECT_DOUBLE_EQ(made_rotation(parameters).attention_factor, std::sqrt(1 + std::log(10.0) / std::log(100.0)));
   parameters.trained_length = 50;
-  EXPECT_EQ(rotation_of(parameters).attention_factor, 1) << "not longer than it was";
+  EXPECT_EQ(made_rotation(parameters).attention_factor, 1) << "not longer than it was";
   parameters.attention_factor = 1.25;
-  EXPECT_EQ(rotation_of(parameters).attention_factor, 1.25);
+  EXPECT_EQ(made_rotation(parameters).attention_factor, 1.25);
 }
 
 TEST(MakeRotation, YarnScalesAttentionAsItsParametersSay) {
   RotaryParameters parameters = parameters_of(RotaryKind::yarn);
-  EXPECT_DOUBLE_EQ(rotation_of(parameters).attention_factor, 0.1 * std::log(4.0) + 1);
+  EXPECT_DOUBLE_EQ(made_rotation(parameters).attention_factor, 0.1 * std::log(4.0) + 1);
   parameters.mscale = 0.7;
-  EXPECT_DOUBLE_EQ(rotation_of(parameters).attention_factor, 0.1 * std::log(4.0) + 1) << "mscale alone does nothing";
+  EXPECT_DOUBLE_EQ(made_rotation(parameters).attention_factor, 0.1 * std::log(4.0) + 1) << "mscale alone does nothing";
   parameters.mscale_all_dim = 0.5;
-  EXPECT_DOUBLE_EQ(rotation_of(parameters).attention_factor, (0.07 * std::log(4.0) + 1) / (0.05 * std::log(4.0) + 1));
+  EXPECT_DOUBLE_EQ(made_rotation(parameters).attention_factor, (0.07 * std::log(4.0) + 1) / (0.05 * std::log(4.0) + 1));
   parameters.mscale = 0;
-  EXPECT_DOUBLE_EQ(rotation_of(parameters).attention_factor, 0.1 * std::log(4.0) + 1) << "0 is as good as none";
+  EXPECT_DOUBLE_EQ(made_rotation(parameters).attention_factor, 0.1 * std::log(4.0) + 1) << "0 is as good as none";
   parameters.attention_factor = 2;
-  EXPECT_EQ(rotation_of(parameters).attention_factor, 2);
+  EXPECT_EQ(made_rotation(parameters).attention_factor, 2);
   parameters.attention_factor = std::nullopt;
   parameters.factor = 0.5;
-  EXPECT_EQ(rotation_of(parameters).attention_factor, 1);
+  EXPECT_EQ(made_rotation(parameters).attention_factor, 1);
 }
 
 /// The pair that makes `rotations` rotations over `length` tokens, with 64 pairs.
@@ -156,7 +156,7 @@ TEST(MakeRotation, YarnRampsBetweenWholePairsUnlessItMayNotTruncate) {
 TEST(MakeRotation, YarnsRampStaysWithinThePairs) {
   RotaryParameters parameters = parameters_of(RotaryKind::yarn);
   parameters.original_length = 3;  // less than one rotation: every pair lies past the ramp, which ends in a step at 0
-  const Rotation rotation = rotation_of(parameters);
+  const Rotation rotation = made_rotation(parameters);
   EXPECT_DOUBLE_EQ(rotation.frequency[0], 1);
   for (std::size_t i = 1; i < 4; ++i)
     EXPECT_DOUBLE_EQ(rotation.frequency[i], std::pow(10000, -0.25 * static_cast<double>(i)) / 4);
@@ -166,7 +166,7 @@ TEST(MakeRotation, Llama3RampsOverTurns) {
   RotaryParameters parameters = parameters_of(RotaryKind::llama3);
   parameters.theta = 16;                                  // frequencies 1, 1/2, 1/4, 1/8
   parameters.original_length = 2 * std::numbers::pi * 8;  // 8, 4, 2, 1 rotations
-  const Rotation rotation = rotation_of(parameters);
+  const Rotation rotation = made_rotation(parameters);
   EXPECT_DOUBLE_EQ(rotation.frequency[0], 1);
   EXPECT_DOUBLE_EQ(rotation.frequency[1], 0.5);
   EXPECT_DOUBLE_EQ(rotation.frequency[2], 0.25 * (2.0 / 3 / 4 + 1.0 / 3));
@@ -177,10 +177,10 @@ TEST(MakeRotation, FallsBackToTheTrainedLength) {
   for (const auto kind : {RotaryKind::yarn, RotaryKind::llama3, RotaryKind::longrope}) {
     RotaryParameters parameters = parameters_of(kind);
     parameters.original_length = 400;
-    const Rotation said = rotation_of(parameters, 399);
+    const Rotation said = made_rotation(parameters, 399);
     parameters.original_length = std::nullopt;
-    EXPECT_EQ(rotation_of(parameters, 399).frequency, said.frequency);
-    EXPECT_EQ(rotation_of(parameters, 399).attention_factor, said.attention_factor);
+    EXPECT_EQ(made_rotation(parameters, 399).frequency, said.frequency);
+    EXPECT_EQ(made_rotation(parameters, 399).attention_factor, said.attention_factor);
   }
 }
 

@@ -11,7 +11,7 @@
 namespace attention_plasticity {
 namespace {
 
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
+double distance_between(const std::vector<double>& a, const std::vector<double>& b) {
   double squares = 0;
   for (std::size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i]) * (a[i] - b[i]);
   return std::sqrt(squares);
@@ -38,10 +38,11 @@ RC_GTEST_PROP(RotationTable, RotatesAsTheRotationDoes, ()) {
     const RotationTable table(rotation, most);
     std::vector<double> rotated(vector.size());
     table.rotate(vector, tokens, rotated);
-    RC_ASSERT(distance(rotated, expected) <= 2e-12 * (1 + distance(expected, std::vector<double>(expected.size()))));
+    RC_ASSERT(distance_between(rotated, expected) <=
+              2e-12 * (1 + distance_between(expected, std::vector<double>(expected.size()))));
     std::vector<double> back = rotated;
     table.rotate(back, -tokens);
-    RC_ASSERT(distance(back, std::vector<double>(vector.begin(), vector.end())) <= 1e-12);
+    RC_ASSERT(distance_between(back, std::vector<double>(vector.begin(), vector.end())) <= 1e-12);
   });
 }
 
@@ -54,7 +55,7 @@ TEST(RotationTable, ReachesItsLastToken) {
       std::vector<double> rotated = expected;
       rotation.rotate(expected, tokens);
       table.rotate(rotated, tokens);
-      ASSERT_LT(distance(rotated, expected), 1e-11) << tokens << " of " << most;
+      ASSERT_LT(distance_between(rotated, expected), 1e-11) << tokens << " of " << most;
     }
   }
 }

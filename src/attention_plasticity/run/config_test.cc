@@ -14,18 +14,18 @@
 namespace attention_plasticity {
 namespace {
 
-using Flags = std::vector<std::pair<std::string, std::string>>;
+using FlagTexts = std::vector<std::pair<std::string, std::string>>;
 
-RunConfig resolved(const std::string& yaml, const Flags& flags = {}) {
+RunConfig resolved(const std::string& yaml, const FlagTexts& flags = {}) {
   std::vector<Setting> settings = parse_yaml_settings(yaml, "x.yaml", config_fields());
   for (const auto& [flag, value] : flags) settings.push_back(flag_setting(flag, value));
   return resolve_config(settings);
 }
 
-RunConfig with_flags(const Flags& flags) { return resolved("", flags); }
+RunConfig with_flags(const FlagTexts& flags) { return resolved("", flags); }
 
 // The error message; empty when there is no error.
-std::string refusal(const std::string& yaml, const Flags& flags = {}) {
+std::string config_refusal(const std::string& yaml, const FlagTexts& flags = {}) {
   try {
     resolved(yaml, flags);
   } catch (const Error& error) {
@@ -35,7 +35,9 @@ std::string refusal(const std::string& yaml, const Flags& flags = {}) {
   return {};
 }
 
-std::string flag_refusal(const std::string& flag, const std::string& value) { return refusal("", {{flag, value}}); }
+std::string flag_refusal(const std::string& flag, const std::string& value) {
+  return config_refusal("", {{flag, value}});
+}
 
 TEST(ResolveConfig, GivesTheDefaultsWithoutSettings) {
   const RunConfig config = with_flags({});
@@ -77,16 +79,17 @@ TEST(ResolveConfig, TakesNullAndZeroTokensForAllRows) {
 }
 
 TEST(ResolveConfig, SuggestsTheNearestNameForAnUnknownOne) {
-  EXPECT_EQ(refusal("seed: 1\n\nmax_worker: 3\n"), "x.yaml:3: max_worker: unknown key; did you mean max_workers?");
-  EXPECT_EQ(refusal("max-workers: 3\n"), "x.yaml:1: max-workers: unknown key; did you mean max_workers?");
-  EXPECT_EQ(refusal("temperature: 3\n"), "x.yaml:1: temperature: unknown key");
+  EXPECT_EQ(config_refusal("seed: 1\n\nmax_worker: 3\n"),
+            "x.yaml:3: max_worker: unknown key; did you mean max_workers?");
+  EXPECT_EQ(config_refusal("max-workers: 3\n"), "x.yaml:1: max-workers: unknown key; did you mean max_workers?");
+  EXPECT_EQ(config_refusal("temperature: 3\n"), "x.yaml:1: temperature: unknown key");
   EXPECT_EQ(flag_refusal("--p-alfa", "3"), "--p-alfa: unknown flag; did you mean --p_alpha?");
   const std::vector<Setting> settings{{"p_alfa", "3", "--p_alfa"}};
   EXPECT_THROW(resolve_config(settings), Error);
 }
 
 TEST(ResolveConfig, ChecksSettingsThatAreOverridden) {
-  EXPECT_EQ(refusal("seed: one\n", {{"--seed", "1"}}), "x.yaml:1: seed: one is not an integer in plain decimal");
+  EXPECT_EQ(config_refusal("seed: one\n", {{"--seed", "1"}}), "x.yaml:1: seed: one is not an integer in plain decimal");
 }
 
 TEST(ResolveConfig, RefusesWhatIsNoPlainInteger) {
@@ -131,7 +134,7 @@ TEST(ResolveConfig, HoldsSharesToTheirRanges) {
   EXPECT_EQ(flag_refusal("--p_alpha", "inf"), "--p_alpha: inf is not a finite number");
   EXPECT_EQ(flag_refusal("--p_alpha", "0.1x"), "--p_alpha: 0.1x is not a number");
   EXPECT_EQ(flag_refusal("--p_alpha", ""), "--p_alpha: '' is not a number");
-  EXPECT_EQ(refusal("p_alpha: .nan\n"), "x.yaml:1: p_alpha: .nan is not a number");
+  EXPECT_EQ(config_refusal("p_alpha: .nan\n"), "x.yaml:1: p_alpha: .nan is not a number");
 }
 
 TEST(ResolveConfig, TakesTheUsualWordsForBooleans) {
@@ -185,7 +188,7 @@ TEST(ResolveConfig, ReadsARotation) {
 }
 
 TEST(ResolveConfig, ListsTheWordsAndSuggestsTheNearest) {
-  EXPECT_EQ(refusal("method: ful\n"),
+  EXPECT_EQ(config_refusal("method: ful\n"),
             "x.yaml:1: method: ful is not one of positional, full, diagonal; did you mean full?");
   EXPECT_EQ(flag_refusal("--method", "gaussian"), "--method: gaussian is not one of positional, full, diagonal");
   EXPECT_EQ(flag_refusal("--compat", "Python"), "--compat: Python is not one of none, python; did you mean python?");
@@ -212,18 +215,20 @@ TEST(ResolveConfig, RefusesBrokenSelections) {
   }
   EXPECT_EQ(flag_refusal("--layers", "0-2000000000"),
             "--layers: 2000000000 is out of range; it must lie between 0 and 9999");
-  EXPECT_EQ(refusal("layers: []\n"), "x.yaml:1: layers: selects nothing; leave it out to select all");
-  EXPECT_EQ(refusal("layers: ['', 1]\n"), "x.yaml:1: layers: '' is neither an index nor a range such as 0-3");
-  EXPECT_EQ(refusal("layers: [1, [2]]\n"), "x.yaml:1: layers: takes a list of integers and ranges such as [0-3, 7]");
-  EXPECT_EQ(refusal("layers: {a: 1}\n"), "x.yaml:1: layers: is a mapping; it takes indices and ranges such as 0-3,7");
+  EXPECT_EQ(config_refusal("layers: []\n"), "x.yaml:1: layers: selects nothing; leave it out to select all");
+  EXPECT_EQ(config_refusal("layers: ['', 1]\n"), "x.yaml:1: layers: '' is neither an index nor a range such as 0-3");
+  EXPECT_EQ(config_refusal("layers: [1, [2]]\n"),
+            "x.yaml:1: layers: takes a list of integers and ranges such as [0-3, 7]");
+  EXPECT_EQ(config_refusal("layers: {a: 1}\n"),
+            "x.yaml:1: layers: is a mapping; it takes indices and ranges such as 0-3,7");
 }
 
 TEST(ResolveConfig, RefusesSelectionsThatTheGivenSizesDoNotHave) {
-  EXPECT_EQ(refusal("num_layers: 30\nlayers: 0-40\n"),
+  EXPECT_EQ(config_refusal("num_layers: 30\nlayers: 0-40\n"),
             "x.yaml:2: layers: 40 is out of range; the model has 30 layers, 0 to 29");
-  EXPECT_EQ(refusal("num_q_heads: 9\n", {{"--q-heads", "9"}}),
+  EXPECT_EQ(config_refusal("num_q_heads: 9\n", {{"--q-heads", "9"}}),
             "--q-heads: 9 is out of range; the model has 9 query heads, 0 to 8");
-  EXPECT_EQ(refusal("num_layers: 30\nlayers: 29\nnum_q_heads: 9\nq_heads: 8\n"), "");
+  EXPECT_EQ(config_refusal("num_layers: 30\nlayers: 29\nnum_q_heads: 9\nq_heads: 8\n"), "");
 }
 
 TEST(CheckSelection, RefusesInTheSameWordsOnceTheSizesAreKnown) {
@@ -273,10 +278,10 @@ TEST(ResolveConfig, RefusesWhatIsNoSize) {
 }
 
 TEST(ResolveConfig, RefusesQueryHeadsThatDoNotGroup) {
-  EXPECT_EQ(refusal("num_q_heads: 9\nnum_k_heads: 4\n"),
+  EXPECT_EQ(config_refusal("num_q_heads: 9\nnum_k_heads: 4\n"),
             "x.yaml:1: num_q_heads: 9 is not a multiple of num_k_heads, 4 (x.yaml:2)");
-  EXPECT_EQ(refusal("num_q_heads: 9\n", {{"--num-k-heads", "3"}}), "");
-  EXPECT_EQ(refusal("num_k_heads: 4\n"), "");
+  EXPECT_EQ(config_refusal("num_q_heads: 9\n", {{"--num-k-heads", "3"}}), "");
+  EXPECT_EQ(config_refusal("num_k_heads: 4\n"), "");
 }
 
 TEST(ResolveConfig, RefusesEmptyAndUnwritableText) {
@@ -311,25 +316,25 @@ TEST(PythonCompat, SetsWhatTheToolkitDoes) {
 }
 
 TEST(PythonCompat, RefusesContradictionsWhereverTheyStand) {
-  EXPECT_EQ(refusal("compat: python\nmethod: full\n"),
+  EXPECT_EQ(config_refusal("compat: python\nmethod: full\n"),
             "x.yaml:2: method: full contradicts compat python (x.yaml:1), which means diagonal");
-  EXPECT_EQ(refusal("standard_errors: yes\n", {{"--compat", "python"}}),
+  EXPECT_EQ(config_refusal("standard_errors: yes\n", {{"--compat", "python"}}),
             "x.yaml:1: standard_errors: true contradicts compat python (--compat), which means false");
-  EXPECT_EQ(refusal("compat: python\n", {{"--sampler", "local"}}),
+  EXPECT_EQ(config_refusal("compat: python\n", {{"--sampler", "local"}}),
             "--sampler: local contradicts compat python (x.yaml:1), which means bucket");
-  EXPECT_NE(refusal("weighting: queries\ncompat: python\n"), "");
-  EXPECT_NE(refusal("sliding_window_unit: tokens\ncompat: python\n"), "");
-  EXPECT_EQ(refusal("compat: python\n", {{"--time-csv", "t.csv"}}),
+  EXPECT_NE(config_refusal("weighting: queries\ncompat: python\n"), "");
+  EXPECT_NE(config_refusal("sliding_window_unit: tokens\ncompat: python\n"), "");
+  EXPECT_EQ(config_refusal("compat: python\n", {{"--time-csv", "t.csv"}}),
             "--time-csv: contradicts compat python (x.yaml:1), which has no such file");
-  EXPECT_EQ(refusal("compat: python\n", {{"--distance_csv", "d.csv"}}),
+  EXPECT_EQ(config_refusal("compat: python\n", {{"--distance_csv", "d.csv"}}),
             "--distance_csv: contradicts compat python (x.yaml:1), which has no such file");
-  EXPECT_EQ(refusal("compat: python\n", {{"--num_triples", "10"}}),
+  EXPECT_EQ(config_refusal("compat: python\n", {{"--num_triples", "10"}}),
             "--num_triples: 10 contradicts compat python (x.yaml:1), which means 0");
 }
 
 TEST(PythonCompat, TakesEqualAndUnsetFields) {
-  EXPECT_EQ(refusal("method: diagonal\nsampler: bucket\nweighting: uniform\nsliding_window_unit: buckets\n"
-                    "standard_errors: off\ntime_csv: null\ncompat: python\n"),
+  EXPECT_EQ(config_refusal("method: diagonal\nsampler: bucket\nweighting: uniform\nsliding_window_unit: buckets\n"
+                           "standard_errors: off\ntime_csv: null\ncompat: python\n"),
             "");
   EXPECT_EQ(resolved("method: full\ncompat: python\n", {{"--method", "null"}}).analysis.method, Method::diagonal);
   EXPECT_EQ(resolved("method: full\ncompat: python\n", {{"--compat", "none"}}).analysis.method, Method::full);
@@ -361,7 +366,7 @@ TEST(Outputs, WithoutAPathOfTheirOwnStandBesideTheMetrics) {
 }
 
 TEST(Outputs, RefuseToShareAPath) {
-  EXPECT_EQ(refusal("output_dir: out\noutput_csv: a.csv\nbucket_csv: ./sub/../a.csv\n"),
+  EXPECT_EQ(config_refusal("output_dir: out\noutput_csv: a.csv\nbucket_csv: ./sub/../a.csv\n"),
             "x.yaml:3: bucket_csv: out/./sub/../a.csv is the path of output_csv (x.yaml:2) too; every output needs its "
             "own");
   EXPECT_EQ(flag_refusal("--output_csv", "head_time_plasticity.csv"),
@@ -370,10 +375,10 @@ TEST(Outputs, RefuseToShareAPath) {
             "--distance_csv: head_time_plasticity.csv is the path of time_csv too; every output needs its own");
   EXPECT_EQ(flag_refusal("--output_csv", "a/run.json"),
             "--output_csv: a/run.json is the path of run.json too; every output needs its own");
-  EXPECT_EQ(refusal("output_csv: a/m.csv\ncomponent_csv: a//run.json\n"),
+  EXPECT_EQ(config_refusal("output_csv: a/m.csv\ncomponent_csv: a//run.json\n"),
             "x.yaml:2: component_csv: a//run.json is the path of run.json too; every output needs its own");
-  EXPECT_NE(refusal("output_dir: /tmp/o\noutput_csv: a.csv\nbucket_csv: /tmp/o/a.csv\n"), "");
-  EXPECT_EQ(refusal("compat: python\noutput_csv: head_time_plasticity.csv\n"), "");
+  EXPECT_NE(config_refusal("output_dir: /tmp/o\noutput_csv: a.csv\nbucket_csv: /tmp/o/a.csv\n"), "");
+  EXPECT_EQ(config_refusal("compat: python\noutput_csv: head_time_plasticity.csv\n"), "");
 }
 
 }  // namespace

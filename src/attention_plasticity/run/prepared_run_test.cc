@@ -73,7 +73,7 @@ TEST(PrepareRun, RefusesSizesThatContradictTheConfigJson) {
   write_text(model, R"({"num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 4})");
   const auto expect_refusal = [&](const char* field, const char* given, const std::string& stated) {
     const std::string flag = std::string("--") + field;
-    const Refusal refused = refusal(dump.config({{flag, given}}));
+    const Refusal refused = refusal_of(dump.config({{flag, given}}));
     EXPECT_EQ(refused.kind, ErrorKind::usage);
     EXPECT_EQ(refused.message, flag + ": " + given + " contradicts " + stated + " in " + model + "; leave `" + field +
                                    "` out, or correct the one that is wrong");
@@ -85,7 +85,7 @@ TEST(PrepareRun, RefusesSizesThatContradictTheConfigJson) {
               4);
   RunConfig config = dump.config();
   config.num_layers = 5;
-  EXPECT_TRUE(refusal(config).message.starts_with("`num_layers`: 5 contradicts")) << refusal(config).message;
+  EXPECT_TRUE(refusal_of(config).message.starts_with("`num_layers`: 5 contradicts")) << refusal_of(config).message;
 }
 
 TEST(PrepareRun, SkipsAndCountsHeadsThatWereNotCaptured) {
@@ -125,23 +125,23 @@ TEST(PrepareRun, RefusesOneMessageForAllWhenNoKeysWereCaptured) {
   write_text(dump.root() / "config.json", R"({"num_attention_heads": 4, "num_key_value_heads": 2})");
   dump.remove(Side::key, 0, 0);
   dump.remove(Side::key, 0, 1);
-  const Refusal some = refusal(dump.config({{"--layers", "0"}}));
+  const Refusal some = refusal_of(dump.config({{"--layers", "0"}}));
   EXPECT_EQ(some.kind, ErrorKind::input);
   EXPECT_EQ(some.message, "none of the key heads that the selected query heads read was captured");
   EXPECT_EQ(prepare_run(dump.config()).tasks.size(), 8U);
   dump.remove(Side::key, 1, 0);
   dump.remove(Side::key, 1, 1);
-  EXPECT_EQ(refusal(dump.config()).message, "the dump holds queries but no keys");
+  EXPECT_EQ(refusal_of(dump.config()).message, "the dump holds queries but no keys");
 }
 
 TEST(PrepareRun, RefusesHeadsOutsideTheModel) {
   const SmallDump dump(2, 4, 2);
-  const Refusal queries = refusal(dump.config({{"--num_q_heads", "2"}}));
+  const Refusal queries = refusal_of(dump.config({{"--num_q_heads", "2"}}));
   EXPECT_EQ(queries.kind, ErrorKind::usage);
   EXPECT_EQ(queries.message,
             "query head 2 lies outside the model, since --num_q_heads says 2; 4 captured heads do so in all");
   EXPECT_EQ(queries.file, dump.file(Side::query, 0, 2).parent_path().string());
-  const Refusal keys = refusal(dump.config({{"--num_k_heads", "1"}, {"--layers", "0"}}));
+  const Refusal keys = refusal_of(dump.config({{"--num_k_heads", "1"}, {"--layers", "0"}}));
   EXPECT_TRUE(keys.message.starts_with("key head 1 lies outside the model, since --num_k_heads says 1"))
       << keys.message;
   EXPECT_EQ(keys.file, dump.file(Side::key, 0, 1).parent_path().string());
@@ -149,7 +149,7 @@ TEST(PrepareRun, RefusesHeadsOutsideTheModel) {
   write_text(model, R"({"num_hidden_layers": 2, "num_attention_heads": 4})");
   EXPECT_EQ(prepare_run(dump.config()).tasks.size(), 8U);
   dump.write(Side::query, 7, 0, small_rows(1));
-  const Refusal layers = refusal(dump.config());
+  const Refusal layers = refusal_of(dump.config());
   EXPECT_EQ(layers.message, "layer 7 lies outside the model, since " + model + " says num_hidden_layers 2");
   EXPECT_EQ(layers.file, dump.file(Side::query, 7, 0).parent_path().string());
 }
@@ -175,7 +175,7 @@ TEST(PrepareRun, LeavesOutTheLargestIndexThatAFolderCanName) {
 
 TEST(PrepareRun, RefusesQueryHeadsThatCannotBeDivided) {
   const SmallDump dump(1, 5, 2);
-  const Refusal refused = refusal(dump.config());
+  const Refusal refused = refusal_of(dump.config());
   EXPECT_EQ(refused.kind, ErrorKind::usage);
   EXPECT_EQ(
       refused.message,
@@ -184,10 +184,10 @@ TEST(PrepareRun, RefusesQueryHeadsThatCannotBeDivided) {
 
 TEST(PrepareRun, RefusesASelectionOutOfRange) {
   const SmallDump dump(2, 4, 2);
-  const Refusal layers = refusal(dump.config({{"--layers", "0-2"}}));
+  const Refusal layers = refusal_of(dump.config({{"--layers", "0-2"}}));
   EXPECT_EQ(layers.kind, ErrorKind::usage);
   EXPECT_EQ(layers.message, "`layers`: 2 is out of range; the model has 2 layers, 0 to 1");
-  const Refusal heads = refusal(dump.config({{"--q_heads", "4"}}));
+  const Refusal heads = refusal_of(dump.config({{"--q_heads", "4"}}));
   EXPECT_EQ(heads.kind, ErrorKind::usage);
   EXPECT_EQ(heads.message, "`q_heads`: 4 is out of range; the model has 4 query heads, 0 to 3");
 }
@@ -196,7 +196,7 @@ TEST(PrepareRun, RefusesASelectionWithoutCapturedHeads) {
   const SmallDump dump(2, 2, 1);
   dump.remove(Side::query, 1, 0);
   dump.remove(Side::query, 1, 1);
-  const Refusal refused = refusal(dump.config({{"--layers", "1"}}));
+  const Refusal refused = refusal_of(dump.config({{"--layers", "1"}}));
   EXPECT_EQ(refused.kind, ErrorKind::input);
   EXPECT_NE(refused.message.find("none of the selected heads was captured"), std::string::npos) << refused.message;
   EXPECT_EQ(refused.file, dump.root().string());
@@ -204,15 +204,15 @@ TEST(PrepareRun, RefusesASelectionWithoutCapturedHeads) {
 
 TEST(PrepareRun, RefusesADumpWithoutQueriesOrWithoutKeys) {
   const SmallDump keys(1, 0, 1);
-  EXPECT_EQ(refusal(keys.config()).kind, ErrorKind::input);
-  EXPECT_EQ(refusal(keys.config()).message, "the dump holds keys but no queries");
+  EXPECT_EQ(refusal_of(keys.config()).kind, ErrorKind::input);
+  EXPECT_EQ(refusal_of(keys.config()).message, "the dump holds keys but no queries");
   const SmallDump queries(1, 1, 0);
-  EXPECT_EQ(refusal(queries.config()).kind, ErrorKind::input);
-  EXPECT_EQ(refusal(queries.config()).message, "the dump holds queries but no keys");
+  EXPECT_EQ(refusal_of(queries.config()).kind, ErrorKind::input);
+  EXPECT_EQ(refusal_of(queries.config()).message, "the dump holds queries but no keys");
 }
 
 TEST(PrepareRun, RefusesARunWithoutALocalDump) {
-  const Refusal refused = refusal(RunConfig{});
+  const Refusal refused = refusal_of(RunConfig{});
   EXPECT_EQ(refused.kind, ErrorKind::usage);
   EXPECT_NE(refused.message.find("`dataset_local_root: FOLDER`"), std::string::npos) << refused.message;
 }
@@ -220,7 +220,7 @@ TEST(PrepareRun, RefusesARunWithoutALocalDump) {
 TEST(PrepareRun, RefusesADumpThatIsNotThere) {
   const SmallDump dump(1, 1, 1);
   const std::string missing = (dump.root() / "missing").string();
-  const Refusal refused = refusal(dump.config({{"--dataset_local_root", missing}}));
+  const Refusal refused = refusal_of(dump.config({{"--dataset_local_root", missing}}));
   EXPECT_EQ(refused.kind, ErrorKind::input);
   EXPECT_EQ(refused.file, missing);
 }
@@ -264,7 +264,7 @@ TEST(PrepareRun, TakesAbsorbedLatentAttentionAsOneKeyHead) {
   // Keys of another width are what config.json describes, so that three of the four key heads are missing.
   write_text(dump.root() / "config.json", heads + "3}");
   EXPECT_EQ(prepare_run(dump.config()).grid.num_k_heads, 4);
-  EXPECT_NE(refusal(dump.config({{"--num_k_heads", "1"}})).message.find("contradicts num_key_value_heads 4"),
+  EXPECT_NE(refusal_of(dump.config({{"--num_k_heads", "1"}})).message.find("contradicts num_key_value_heads 4"),
             std::string::npos);
 }
 

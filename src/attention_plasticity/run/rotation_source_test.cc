@@ -89,7 +89,7 @@ TEST(RotationSource, IgnoresAFoundConfigThatIsNoJsonAfterItsWarning) {
 TEST(RotationSource, RefusesAGivenConfigThatCannotBeUsed) {
   const SmallDump dump(1, 1, 1);
   const std::string given = (dump.root() / "given.json").string();
-  const auto refused = [&] { return refusal(dump.config({{"--num_triples", "10"}, {"--rope_config", given}})); };
+  const auto refused = [&] { return refusal_of(dump.config({{"--num_triples", "10"}, {"--rope_config", given}})); };
   EXPECT_EQ(refused().message, "rope_config: there is no such file");
   write_text(given, "[1]");
   EXPECT_EQ(refused().kind, ErrorKind::usage);
@@ -107,11 +107,11 @@ TEST(RotationSource, RefusesAGivenConfigThatCannotBeUsed) {
 TEST(RotationSource, RefusesAHeadWidthThatDoesNotFitBeforeAnyHeadIsRead) {
   const SmallDump dump(2, 1, 1);
   write_text(dump.root() / "config.json", R"({"model_type": "llama", "head_dim": 128, "rope_theta": 1e4})");
-  const Refusal refused = refusal(dump.config({{"--num_triples", "10"}}));
+  const Refusal refused = refusal_of(dump.config({{"--num_triples", "10"}}));
   EXPECT_EQ(refused.kind, ErrorKind::usage);
   EXPECT_NE(refused.message.find('4'), std::string::npos) << refused.message;
   EXPECT_NE(refused.message.find("128"), std::string::npos) << refused.message;
-  EXPECT_EQ(refusal(dump.config({{"--num_triples", "10"}, {"--rope_theta", "10"}, {"--rope_dim", "6"}})).kind,
+  EXPECT_EQ(refusal_of(dump.config({{"--num_triples", "10"}, {"--rope_theta", "10"}, {"--rope_dim", "6"}})).kind,
             ErrorKind::usage);
 }
 
@@ -124,7 +124,7 @@ TEST(RotationSource, RefusesADynamicModelBeyondItsTrainedLength) {
          {"--rope_scaling", R"({"rope_type": "dynamic", "factor": 2, "max_position_embeddings": )" + length + "}"}});
   };
   EXPECT_EQ(theta_of(prepare_run(config("48"))), 100);
-  EXPECT_EQ(refusal(config("40")).kind, ErrorKind::usage);
+  EXPECT_EQ(refusal_of(config("40")).kind, ErrorKind::usage);
 }
 
 // The largest position counts wherever it lies, also outside the selection.

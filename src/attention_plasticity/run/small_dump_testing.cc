@@ -83,7 +83,7 @@ RunObserver Observed::observer() {
           {}};
 }
 
-Refusal refusal(const RunConfig& config) {
+Refusal refusal_of(const RunConfig& config) {
   try {
     prepare_run(config);
   } catch (const Error& error) {

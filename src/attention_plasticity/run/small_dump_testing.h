@@ -60,7 +60,7 @@ struct Refusal {
   std::string message = "no error";
   std::string file;
 };
-Refusal refusal(const RunConfig& config);
+Refusal refusal_of(const RunConfig& config);
 
 /// A whole run, not stopped.
 RunResult run_of(const RunConfig& config, int workers = 1);

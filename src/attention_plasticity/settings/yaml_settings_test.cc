@@ -15,7 +15,7 @@ namespace {
 
 enum class Method { positional, full, diagonal };
 
-struct Options {
+struct YamlOptions {
   std::string model_dir;
   int heads = 1;
   std::optional<std::vector<int>> layers;
@@ -28,27 +28,27 @@ struct Options {
 };
 
 // A field of each type.
-const FieldTable<Options>& table() {
-  static const FieldTable<Options> fields{
-      {"model_dir", values::text_or_empty(), &Options::model_dir, "A folder.", "empty"},
-      {"heads", values::count(), &Options::heads, "A count."},
-      {"layers", values::indices(), &Options::layers, "Some layers.", "all"},
-      {"method", values::word({"positional", "full", "diagonal"}), &Options::method, "A word."},
-      {"p_alpha", values::share(false), &Options::p_alpha, "A share."},
-      {"seed", values::seed_number(), &Options::seed, "A seed."},
-      {"standard_errors", values::boolean(), &Options::standard_errors, "A boolean."},
-      {"rope_scaling", values::json_object(), &Options::rope_scaling, "A mapping.", "none"},
-      {"memory_limit", values::size_in_bytes(), &Options::memory_limit, "A size.", "none"},
+const FieldTable<YamlOptions>& yaml_table() {
+  static const FieldTable<YamlOptions> fields{
+      {"model_dir", values::text_or_empty(), &YamlOptions::model_dir, "A folder.", "empty"},
+      {"heads", values::count(), &YamlOptions::heads, "A count."},
+      {"layers", values::indices(), &YamlOptions::layers, "Some layers.", "all"},
+      {"method", values::word({"positional", "full", "diagonal"}), &YamlOptions::method, "A word."},
+      {"p_alpha", values::share(false), &YamlOptions::p_alpha, "A share."},
+      {"seed", values::seed_number(), &YamlOptions::seed, "A seed."},
+      {"standard_errors", values::boolean(), &YamlOptions::standard_errors, "A boolean."},
+      {"rope_scaling", values::json_object(), &YamlOptions::rope_scaling, "A mapping.", "none"},
+      {"memory_limit", values::size_in_bytes(), &YamlOptions::memory_limit, "A size.", "none"},
   };
   return fields;
 }
 
 std::vector<Setting> parsed(const std::string& yaml) {
-  return parse_yaml_settings(yaml, "x.yaml", descriptions(table()));
+  return parse_yaml_settings(yaml, "x.yaml", descriptions(yaml_table()));
 }
 
 // The error message; empty when there is no error.
-std::string refusal(const std::string& yaml) {
+std::string yaml_refusal(const std::string& yaml) {
   try {
     parsed(yaml);
   } catch (const Error& error) {
@@ -66,7 +66,7 @@ std::string repeated(const std::string& text, int times) {
 
 std::string file_refusal(const std::string& file) {
   try {
-    read_yaml_settings(file, descriptions(table()));
+    read_yaml_settings(file, descriptions(yaml_table()));
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     return error.what();
@@ -86,8 +86,8 @@ TEST(YamlSettings, GiveFieldValueAndPlaceInTheOrderOfTheFile) {
 }
 
 TEST(YamlSettings, RefuseUnknownKeysWithTheNearest) {
-  EXPECT_EQ(refusal("seed: 3\nsede: 4\n"), "x.yaml:2: sede: unknown key; did you mean seed?");
-  EXPECT_EQ(refusal("temperature: 3\n"), "x.yaml:1: temperature: unknown key");
+  EXPECT_EQ(yaml_refusal("seed: 3\nsede: 4\n"), "x.yaml:2: sede: unknown key; did you mean seed?");
+  EXPECT_EQ(yaml_refusal("temperature: 3\n"), "x.yaml:1: temperature: unknown key");
 }
 
 TEST(YamlSettings, GiveAMappingAsJson) {
@@ -100,13 +100,14 @@ TEST(YamlSettings, GiveAMappingAsJson) {
 }
 
 TEST(YamlSettings, RefuseMappingsThatAreNoJsonObject) {
-  EXPECT_EQ(refusal("seed: 1\nrope_scaling: [1, 2]\n"),
+  EXPECT_EQ(yaml_refusal("seed: 1\nrope_scaling: [1, 2]\n"),
             "x.yaml:2: rope_scaling: is a list; it must be a mapping such as {rope_type: linear, factor: 4}");
-  EXPECT_EQ(refusal("rope_scaling: {a: 1, a: 2}\n"), "x.yaml:1: rope_scaling: repeats the key a");
-  EXPECT_EQ(refusal("rope_scaling: {a: {b: {c: 1}}}\n"), "x.yaml:1: rope_scaling: is nested too deeply");
-  EXPECT_EQ(refusal("rope_scaling: &x {a: *x}\n"), "x.yaml:1: rope_scaling: is nested too deeply");
-  EXPECT_EQ(refusal("rope_scaling: {[1, 2]: 3}\n"), "x.yaml:1: rope_scaling: one of its keys is not a single word");
-  EXPECT_EQ(refusal("rope_scaling: {a: !!int 3}\n"),
+  EXPECT_EQ(yaml_refusal("rope_scaling: {a: 1, a: 2}\n"), "x.yaml:1: rope_scaling: repeats the key a");
+  EXPECT_EQ(yaml_refusal("rope_scaling: {a: {b: {c: 1}}}\n"), "x.yaml:1: rope_scaling: is nested too deeply");
+  EXPECT_EQ(yaml_refusal("rope_scaling: &x {a: *x}\n"), "x.yaml:1: rope_scaling: is nested too deeply");
+  EXPECT_EQ(yaml_refusal("rope_scaling: {[1, 2]: 3}\n"),
+            "x.yaml:1: rope_scaling: one of its keys is not a single word");
+  EXPECT_EQ(yaml_refusal("rope_scaling: {a: !!int 3}\n"),
             "x.yaml:1: rope_scaling: has the tag tag:yaml.org,2002:int; tags are not supported");
 }
 
@@ -142,53 +143,56 @@ TEST(YamlSettings, FollowAliasesAndNameTheLineThatUsesThem) {
 }
 
 TEST(YamlSettings, RefuseWhatIsNoMapping) {
-  EXPECT_EQ(refusal("- seed\n"), "x.yaml:1: not a mapping of fields to values");
-  EXPECT_EQ(refusal("seed"), "x.yaml:1: not a mapping of fields to values");
-  EXPECT_EQ(refusal("seed: 1\n---\nseed: 2\n"), "x.yaml:2: a second YAML document; a configuration is one mapping");
+  EXPECT_EQ(yaml_refusal("- seed\n"), "x.yaml:1: not a mapping of fields to values");
+  EXPECT_EQ(yaml_refusal("seed"), "x.yaml:1: not a mapping of fields to values");
+  EXPECT_EQ(yaml_refusal("seed: 1\n---\nseed: 2\n"),
+            "x.yaml:2: a second YAML document; a configuration is one mapping");
 }
 
 TEST(YamlSettings, RefuseRepeatedKeys) {
-  EXPECT_EQ(refusal("seed: 1\n\nseed: 1\n"), "x.yaml:3: seed: repeats the key of line 1");
-  EXPECT_EQ(refusal("seed: 1\n\"seed\": 2\n"), "x.yaml:2: seed: repeats the key of line 1");
+  EXPECT_EQ(yaml_refusal("seed: 1\n\nseed: 1\n"), "x.yaml:3: seed: repeats the key of line 1");
+  EXPECT_EQ(yaml_refusal("seed: 1\n\"seed\": 2\n"), "x.yaml:2: seed: repeats the key of line 1");
 }
 
 TEST(YamlSettings, RefuseNestingWhereAValueIsDue) {
-  EXPECT_EQ(refusal("seed:\n  a: 1\n"), "x.yaml:1: seed: is a mapping; it must be a single value (integer)");
-  EXPECT_EQ(refusal("method: [full]\n"),
+  EXPECT_EQ(yaml_refusal("seed:\n  a: 1\n"), "x.yaml:1: seed: is a mapping; it must be a single value (integer)");
+  EXPECT_EQ(yaml_refusal("method: [full]\n"),
             "x.yaml:1: method: is a list; it must be a single value (one of positional|full|diagonal)");
 }
 
 TEST(YamlSettings, RefuseQuotedNumbersAndBooleans) {
-  EXPECT_EQ(refusal("seed: \"4\"\n"), "x.yaml:1: seed: \"4\" is text; write the integer without quotes");
-  EXPECT_EQ(refusal("p_alpha: '0.1'\n"), "x.yaml:1: p_alpha: \"0.1\" is text; write the number without quotes");
-  EXPECT_EQ(refusal("standard_errors: 'yes'\n"),
+  EXPECT_EQ(yaml_refusal("seed: \"4\"\n"), "x.yaml:1: seed: \"4\" is text; write the integer without quotes");
+  EXPECT_EQ(yaml_refusal("p_alpha: '0.1'\n"), "x.yaml:1: p_alpha: \"0.1\" is text; write the number without quotes");
+  EXPECT_EQ(yaml_refusal("standard_errors: 'yes'\n"),
             "x.yaml:1: standard_errors: \"yes\" is text; write the boolean without quotes");
-  EXPECT_EQ(refusal("method: 'full'\nlayers: '0-3'\nmemory_limit: '8GiB'\n"), "");
+  EXPECT_EQ(yaml_refusal("method: 'full'\nlayers: '0-3'\nmemory_limit: '8GiB'\n"), "");
 }
 
 TEST(YamlSettings, RefuseTagsMergeKeysAndKeysThatAreNoNames) {
-  EXPECT_EQ(refusal("seed: !!int 4\n"), "x.yaml:1: seed: has the tag tag:yaml.org,2002:int; tags are not supported");
-  EXPECT_EQ(refusal("<<: {seed: 1}\n"), "x.yaml:1: <<: merge keys are not supported; write the fields out");
-  EXPECT_EQ(refusal("? [seed]\n: 1\n"), "x.yaml:1: a key must be the name of a field");
-  EXPECT_EQ(refusal("~: 1\n"), "x.yaml:1: a key must be the name of a field");
+  EXPECT_EQ(yaml_refusal("seed: !!int 4\n"),
+            "x.yaml:1: seed: has the tag tag:yaml.org,2002:int; tags are not supported");
+  EXPECT_EQ(yaml_refusal("<<: {seed: 1}\n"), "x.yaml:1: <<: merge keys are not supported; write the fields out");
+  EXPECT_EQ(yaml_refusal("? [seed]\n: 1\n"), "x.yaml:1: a key must be the name of a field");
+  EXPECT_EQ(yaml_refusal("~: 1\n"), "x.yaml:1: a key must be the name of a field");
 }
 
 TEST(YamlSettings, NameTheLineOfASyntaxError) {
-  EXPECT_EQ(refusal("seed: 1\nlayers: [1, 2\n").substr(0, 24), "x.yaml:3: not valid YAML");
-  EXPECT_EQ(refusal("seed: 1\n\tmodel_dir: x\n").substr(0, 8), "x.yaml:2");
-  EXPECT_EQ(refusal("seed: *nowhere\n"), "x.yaml:1: not valid YAML: the referenced anchor is not defined");
+  EXPECT_EQ(yaml_refusal("seed: 1\nlayers: [1, 2\n").substr(0, 24), "x.yaml:3: not valid YAML");
+  EXPECT_EQ(yaml_refusal("seed: 1\n\tmodel_dir: x\n").substr(0, 8), "x.yaml:2");
+  EXPECT_EQ(yaml_refusal("seed: *nowhere\n"), "x.yaml:1: not valid YAML: the referenced anchor is not defined");
 }
 
 TEST(YamlSettings, RefuseBinaryAndForeignEncodings) {
-  EXPECT_EQ(refusal(std::string("\xff\xfes\0e\0", 6)), "x.yaml: is not UTF-8 text");
-  EXPECT_EQ(refusal(std::string("seed: 1\n\0", 9)), "x.yaml:2: has the control character \\x00; YAML is plain text");
-  EXPECT_EQ(refusal("PAR1\x15\x04"), "x.yaml:1: has the control character \\x15; YAML is plain text");
+  EXPECT_EQ(yaml_refusal(std::string("\xff\xfes\0e\0", 6)), "x.yaml: is not UTF-8 text");
+  EXPECT_EQ(yaml_refusal(std::string("seed: 1\n\0", 9)),
+            "x.yaml:2: has the control character \\x00; YAML is plain text");
+  EXPECT_EQ(yaml_refusal("PAR1\x15\x04"), "x.yaml:1: has the control character \\x15; YAML is plain text");
   // Overlong, surrogate, past the last character, cut short, continuation alone.
   for (const char* text :
        {"\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5", "\xe2\x82", "\x80"}) {
-    EXPECT_EQ(refusal(std::string("model_dir: ") + text), "x.yaml: is not UTF-8 text");
+    EXPECT_EQ(yaml_refusal(std::string("model_dir: ") + text), "x.yaml: is not UTF-8 text");
   }
-  EXPECT_EQ(refusal("model_dir: é€𝄞\xef\xbf\xbd\n"), "");
+  EXPECT_EQ(yaml_refusal("model_dir: é€𝄞\xef\xbf\xbd\n"), "");
 }
 
 TEST(YamlSettings, ReadEveryEscapeAsUtf8) {
@@ -201,29 +205,30 @@ TEST(YamlSettings, ReadEveryEscapeAsUtf8) {
 
 TEST(YamlSettings, SurviveDeepNestingAndAliasBombs) {
   for (const char* opening : {"[", "{", "{a: ", "[[{", "? ", "- ", "!x ", "&a ", "\"", "a:\n ", "\n- ", "---\n"}) {
-    EXPECT_NE(refusal("seed: " + repeated(opening, 20000)), "") << opening;
+    EXPECT_NE(yaml_refusal("seed: " + repeated(opening, 20000)), "") << opening;
   }
-  EXPECT_EQ(refusal("seed: " + repeated("[", 20000)), "x.yaml:1: is nested too deeply; a configuration is one mapping");
-  EXPECT_NE(refusal("layers: &a [*a]\n"), "");
-  EXPECT_NE(refusal("&a {layers: *a}\n"), "");
+  EXPECT_EQ(yaml_refusal("seed: " + repeated("[", 20000)),
+            "x.yaml:1: is nested too deeply; a configuration is one mapping");
+  EXPECT_NE(yaml_refusal("layers: &a [*a]\n"), "");
+  EXPECT_NE(yaml_refusal("&a {layers: *a}\n"), "");
   std::string bomb = "seed: &a [1,1,1,1,1,1,1,1,1]\n";
   for (char c = 'b'; c < 'n'; ++c) {
     bomb += std::string("layers") + c + ": &" + c + " [" +
             repeated(std::string("*") + static_cast<char>(c - 1) + ",", 9) + "]\n";
   }
-  EXPECT_NE(refusal(bomb), "");
+  EXPECT_NE(yaml_refusal(bomb), "");
 }
 
 TEST(YamlSettings, SurviveALoneComma) {
-  EXPECT_EQ(refusal(","), "x.yaml:1: a second YAML document; a configuration is one mapping");
-  EXPECT_NE(refusal("seed: 1\n,"), "");
-  EXPECT_NE(refusal("&a,"), "");
+  EXPECT_EQ(yaml_refusal(","), "x.yaml:1: a second YAML document; a configuration is one mapping");
+  EXPECT_NE(yaml_refusal("seed: 1\n,"), "");
+  EXPECT_NE(yaml_refusal("&a,"), "");
 }
 
 TEST(YamlSettings, RefuseAFileOfMoreThanAMebibyte) {
-  EXPECT_EQ(refusal(std::string((std::size_t{1} << 20) + 1, '#')),
+  EXPECT_EQ(yaml_refusal(std::string((std::size_t{1} << 20) + 1, '#')),
             "x.yaml: is larger than 1 MiB, too large for a configuration");
-  EXPECT_EQ(refusal(std::string(std::size_t{1} << 20, '#')), "");
+  EXPECT_EQ(yaml_refusal(std::string(std::size_t{1} << 20, '#')), "");
 }
 
 RC_GTEST_PROP(YamlSettings, NeverFailOtherwiseThanByAnErrorOfOneLine, ()) {
@@ -235,7 +240,7 @@ RC_GTEST_PROP(YamlSettings, NeverFailOtherwiseThanByAnErrorOfOneLine, ()) {
   std::string yaml;
   for (const std::string& piece : chosen) yaml += piece;
   try {
-    resolve(table(), parsed(yaml));
+    resolve(yaml_table(), parsed(yaml));
   } catch (const Error& error) {
     const std::string message = error.what();
     RC_ASSERT(message.starts_with("x.yaml"));
@@ -247,7 +252,7 @@ TEST(YamlFile, IsReadWithItsNameInEveryPlace) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "run.yaml").string();
   std::ofstream(file) << "seed: 4\n";
-  const auto settings = read_yaml_settings(file, descriptions(table()));
+  const auto settings = read_yaml_settings(file, descriptions(yaml_table()));
   ASSERT_EQ(settings.size(), 1U);
   EXPECT_EQ(settings[0].where, file + ":1");
   std::ofstream(file) << std::string(std::size_t{1} << 21, '#');
@@ -263,14 +268,14 @@ TEST(YamlFile, ThatCannotBeReadIsWrongUse) {
 }
 
 TEST(YamlText, WritesPlainWordsPlainlyAndQuotesTheRest) {
-  Options options;
+  YamlOptions options;
   EXPECT_EQ(
-      yaml_text(field_values(table(), options)),
+      yaml_text(field_values(yaml_table(), options)),
       "model_dir: \"\"\nheads: 1\nlayers: null\nmethod: positional\np_alpha: 0.01\nseed: 0\nstandard_errors: true\n"
       "rope_scaling: null\nmemory_limit: null\n");
   const auto line_of = [&](const std::string& text) {
     options.model_dir = text;
-    const std::string yaml = yaml_text(field_values(table(), options));
+    const std::string yaml = yaml_text(field_values(yaml_table(), options));
     return yaml.substr(0, yaml.find('\n'));
   };
   EXPECT_EQ(line_of("org/name-1.0"), "model_dir: org/name-1.0");
@@ -282,17 +287,17 @@ TEST(YamlText, WritesPlainWordsPlainlyAndQuotesTheRest) {
 }
 
 TEST(YamlText, ReadsBackToTheSameValues) {
-  Options options;
+  YamlOptions options;
   options.model_dir = "null";
   options.layers = {0, 1, 7};
   options.rope_scaling = R"({"type":"4","list":[1,2.5],"x":null})";
   options.memory_limit = 1024;
-  const std::string yaml = yaml_text(field_values(table(), options));
-  const Options again = resolve(table(), parsed(yaml));
+  const std::string yaml = yaml_text(field_values(yaml_table(), options));
+  const YamlOptions again = resolve(yaml_table(), parsed(yaml));
   EXPECT_EQ(again.model_dir, "null");
   EXPECT_EQ(again.layers, options.layers);
   EXPECT_EQ(again.rope_scaling, options.rope_scaling);
-  EXPECT_EQ(yaml_text(field_values(table(), again)), yaml);
+  EXPECT_EQ(yaml_text(field_values(yaml_table(), again)), yaml);
 }
 
 }  // namespace

@@ -11,8 +11,6 @@
 namespace attention_plasticity {
 namespace {
 
-const std::filesystem::path source = source_folder();
-
 CachePlanOptions keeping(double share) {
   CachePlanOptions options;
   options.keep = share;
@@ -249,8 +247,9 @@ TEST(CachePlan, SaysWhatAMissingColumnNeeds) {
 }
 
 TEST(CachePlan, WindowsHalfOfTheHeadsOfARealModel) {
-  const CachePlan plan = plan_cache(
-      read_head_metrics(ResultFiles(source / "tests/golden/minidoc-qwen3/exact/head_exact.csv")), {}, keeping(0.5));
+  const CachePlan plan =
+      plan_cache(read_head_metrics(ResultFiles(source_folder() / "tests/golden/minidoc-qwen3/exact/head_exact.csv")),
+                 {}, keeping(0.5));
   EXPECT_EQ(plan.num_layers, 10);
   EXPECT_EQ(plan.num_q_heads, 6);
   EXPECT_EQ(plan.num_kv_heads, 2);

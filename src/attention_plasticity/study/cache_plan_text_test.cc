@@ -11,7 +11,7 @@
 namespace attention_plasticity {
 namespace {
 
-CachePlan small() {
+CachePlan small_plan() {
   CachePlan plan;
   plan.model = "tiny";
   plan.column = "ap_exact";
@@ -27,7 +27,7 @@ CachePlan small() {
 }
 
 TEST(CachePlanText, JsonHoldsEverything) {
-  EXPECT_EQ(cache_plan_text(small(), PlanFormat::json), R"({
+  EXPECT_EQ(cache_plan_text(small_plan(), PlanFormat::json), R"({
   "schema": 1,
   "kind": "attention-plasticity cache plan",
   "model": "tiny",
@@ -51,11 +51,11 @@ TEST(CachePlanText, JsonHoldsEverything) {
 }
 
 TEST(CachePlanText, TsvIsAMatrixOfLayersByKvHeads) {
-  EXPECT_EQ(cache_plan_text(small(), PlanFormat::tsv), "1\t0\n1\t1\n");
+  EXPECT_EQ(cache_plan_text(small_plan(), PlanFormat::tsv), "1\t0\n1\t1\n");
 }
 
 TEST(CachePlanText, ScoresHoldEveryQueryHead) {
-  EXPECT_EQ(cache_plan_text(small(), PlanFormat::scores), R"({
+  EXPECT_EQ(cache_plan_text(small_plan(), PlanFormat::scores), R"({
   "0-0": [0.30000000000000004],
   "0-1": [0.30000000000000004],
   "0-2": [0.25],
@@ -69,9 +69,9 @@ TEST(CachePlanText, ScoresHoldEveryQueryHead) {
 }
 
 TEST(CachePlanText, IsRecognisedByContent) {
-  EXPECT_EQ(cache_plan_format(cache_plan_text(small(), PlanFormat::json), "p"), PlanFormat::json);
-  EXPECT_EQ(cache_plan_format(cache_plan_text(small(), PlanFormat::tsv), "p"), PlanFormat::tsv);
-  EXPECT_EQ(cache_plan_format(cache_plan_text(small(), PlanFormat::scores), "p"), PlanFormat::scores);
+  EXPECT_EQ(cache_plan_format(cache_plan_text(small_plan(), PlanFormat::json), "p"), PlanFormat::json);
+  EXPECT_EQ(cache_plan_format(cache_plan_text(small_plan(), PlanFormat::tsv), "p"), PlanFormat::tsv);
+  EXPECT_EQ(cache_plan_format(cache_plan_text(small_plan(), PlanFormat::scores), "p"), PlanFormat::scores);
   for (const char* text : {"", "layer,q_head\n0,0\n", "full\twindow\n"}) {
     EXPECT_EQ(refusal([&] { cache_plan_format(text, "p"); }),
               "input: p: is not a plan: it is neither a JSON object nor a matrix of numbers between tabs");
@@ -92,7 +92,7 @@ TEST(CachePlanText, KindsWithoutScoresBecomeOneAndZero) {
 }
 
 TEST(CachePlanText, RefusesBrokenPlansAndNamesTheKey) {
-  const std::string text = cache_plan_text(small(), PlanFormat::json);
+  const std::string text = cache_plan_text(small_plan(), PlanFormat::json);
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string changed = text;
     changed.replace(changed.find(from), from.size(), to);

@@ -11,7 +11,6 @@
 namespace attention_plasticity {
 namespace {
 
-const std::filesystem::path source = source_folder();
 using Heads = std::vector<LabelledHead>;
 using Values = std::vector<double>;
 
@@ -31,7 +30,7 @@ TEST(HeadLabels, AreReadFromCsv) {
 }
 
 TEST(HeadLabels, InTheExamplesAreReadWhole) {
-  const HeadLabels labels = read_head_labels(source / "examples/smollm2-135m/head_labels.csv");
+  const HeadLabels labels = read_head_labels(source_folder() / "examples/smollm2-135m/head_labels.csv");
   EXPECT_EQ(labels.heads.size(), 270U);
   EXPECT_EQ(labels.labels.size(), 7U);
   EXPECT_EQ(std::ranges::count_if(labels.labels[0].values, [](double value) { return value > 0.1; }), 15);

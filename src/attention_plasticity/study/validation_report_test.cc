@@ -8,7 +8,7 @@
 namespace attention_plasticity {
 namespace {
 
-Validation small() {
+Validation small_validation() {
   Validation validation;
   validation.joined = 40;
   validation.only_labelled = 230;
@@ -28,7 +28,7 @@ Validation small() {
 }
 
 TEST(ValidationTable, AlignsLabelsAndMeasures) {
-  EXPECT_EQ(validation_table(small(), {}),
+  EXPECT_EQ(validation_table(small_validation(), {}),
             "40 heads joined; 230 labelled heads are not in the metrics\n"
             "intervals: 95% over heads, 2000 resamples\n"
             "\n"
@@ -51,11 +51,11 @@ TEST(ValidationTable, FitsFourMeasuresInto120Columns) {
 }
 
 TEST(ValidationTable, DoesNotMentionIntervalsWithoutResamples) {
-  EXPECT_EQ(validation_table(small(), {.resamples = 0}).find("intervals"), std::string::npos);
+  EXPECT_EQ(validation_table(small_validation(), {.resamples = 0}).find("intervals"), std::string::npos);
 }
 
 TEST(ValidationCsv, HoldsAllDigitsAndQuotesCommas) {
-  EXPECT_EQ(validation_csv(small()),
+  EXPECT_EQ(validation_csv(small_validation()),
             "statistic,label,measure,value,low,high,heads\n"
             "spearman,induction,ap_overall,-0.325,-0.5,-0.001,40\n"
             "spearman,induction,ap_exact,0.744,0.52,0.87,39\n"
@@ -66,7 +66,7 @@ TEST(ValidationCsv, HoldsAllDigitsAndQuotesCommas) {
 }
 
 TEST(ValidationJson, HoldsEverything) {
-  const auto json = nlohmann::json::parse(validation_json(small(), {}, "m.csv", "l.csv"));
+  const auto json = nlohmann::json::parse(validation_json(small_validation(), {}, "m.csv", "l.csv"));
   EXPECT_EQ(json["metrics"], "m.csv");
   EXPECT_EQ(json["heads"]["joined"], 40);
   EXPECT_EQ(json["bootstrap"]["resamples"], 2000);
@@ -75,7 +75,7 @@ TEST(ValidationJson, HoldsEverything) {
   EXPECT_TRUE(json["spearman"][3]["value"].is_null());
   EXPECT_EQ(json["auc"]["positives"], 5);
   EXPECT_EQ(json["auc"]["measures"][0]["high"], 0.125);
-  Validation without = small();
+  Validation without = small_validation();
   without.contrast.reset();
   EXPECT_TRUE(nlohmann::json::parse(validation_json(without, {}, "m", "l"))["auc"].is_null());
 }

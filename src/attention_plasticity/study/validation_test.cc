@@ -12,8 +12,6 @@
 namespace attention_plasticity {
 namespace {
 
-const std::filesystem::path source = source_folder();
-
 HeadMetrics metrics(const std::string& text) { return HeadMetrics(parse_csv(text, "m.csv")); }
 HeadLabels labels(const std::string& text) { return parse_head_labels(text, "l.csv"); }
 
@@ -34,8 +32,9 @@ double area_of(const std::string& file, const std::string& measure) {
   ValidationOptions options = quick();
   options.positive = "induction>0.1";
   options.negative = "previous_token>0.25";
-  const Validation validation = validate(read_head_metrics(ResultFiles(source / "tests/golden/smollm2-135m" / file)),
-                                         read_head_labels(source / "examples/smollm2-135m/head_labels.csv"), options);
+  const Validation validation =
+      validate(read_head_metrics(ResultFiles(source_folder() / "tests/golden/smollm2-135m" / file)),
+               read_head_labels(source_folder() / "examples/smollm2-135m/head_labels.csv"), options);
   EXPECT_EQ(validation.joined, 40U);
   EXPECT_EQ(validation.only_labelled, 230U);
   EXPECT_EQ(validation.only_measured, 0U);
@@ -51,8 +50,8 @@ TEST(Validation, RanksInductionAbovePreviousTokenHeadsOnlyByTheExactMeasure) {
 
 TEST(Validation, FindsTheKnownCorrelationsOfARealModel) {
   const Validation validation =
-      validate(read_head_metrics(ResultFiles(source / "tests/golden/minidoc-qwen3/exact/head_exact.csv")),
-               read_head_labels(source / "examples/minidoc-qwen3/head_labels.csv"), quick());
+      validate(read_head_metrics(ResultFiles(source_folder() / "tests/golden/minidoc-qwen3/exact/head_exact.csv")),
+               read_head_labels(source_folder() / "examples/minidoc-qwen3/head_labels.csv"), quick());
   EXPECT_EQ(validation.joined, 60U);
   EXPECT_EQ(validation.measures, (std::vector<std::string>{"ap_exact", "logit_fixed", "logit_spread"}));
   const Agreement& induction = find(validation.correlations, "induction", "ap_exact");
@@ -142,14 +141,14 @@ TEST(Validation, ValuesDoNotDependOnTheOtherMeasuresAskedFor) {
   EXPECT_EQ(beside.interval.low, alone.interval.low);
 }
 
-const std::string kinds = "layer,q_head,x,y\n0,0,0,1\n0,1,0,1\n0,2,1,0\n0,3,1,1\n";
+const std::string two_kinds = "layer,q_head,x,y\n0,0,0,1\n0,1,0,1\n0,2,1,0\n0,3,1,1\n";
 
 HeadContrast contrast(const std::string& positive, const std::string& negative,
                       std::vector<std::string>* notes = nullptr) {
   ValidationOptions options = quick();
   options.positive = positive;
   options.negative = negative;
-  const Validation validation = validate(metrics(four_heads), labels(kinds), options);
+  const Validation validation = validate(metrics(four_heads), labels(two_kinds), options);
   if (notes != nullptr) *notes = validation.notes;
   return *validation.contrast;
 }
@@ -188,17 +187,17 @@ TEST(Validation, RefusesConditionsThatNoHeadMeets) {
 TEST(Validation, RefusesWhatCannotBeCompared) {
   EXPECT_EQ(refusal([] { validate(metrics(four_heads), labels("layer,q_head,x\n5,0,1\n"), quick()); }),
             "input: l.csv: none of the heads that it labels (1) is in m.csv; are both of the same model?");
-  EXPECT_EQ(refusal([] { validate(metrics("layer,q_head,k_head,z\n0,0,0,1\n"), labels(kinds), quick()); }),
+  EXPECT_EQ(refusal([] { validate(metrics("layer,q_head,k_head,z\n0,0,0,1\n"), labels(two_kinds), quick()); }),
             "input: m.csv: has none of the columns ap_overall, ap_exact, logit_fixed, logit_spread; choose others with "
             "`columns`");
   ValidationOptions options = quick();
   options.measures = {"oter"};
-  EXPECT_EQ(refusal([&] { validate(metrics(four_heads), labels(kinds), options); }),
+  EXPECT_EQ(refusal([&] { validate(metrics(four_heads), labels(two_kinds), options); }),
             "usage: m.csv has no column 'oter'; did you mean other?");
   options = quick();
   options.negative = "x>0";
   EXPECT_TRUE(refusal([&] {
-                validate(metrics(four_heads), labels(kinds), options);
+                validate(metrics(four_heads), labels(two_kinds), options);
               }).starts_with("usage: negative needs positive beside it"));
 }
 

@@ -45,7 +45,9 @@ function(ap_test name)
   target_compile_options(${name} PRIVATE ${AP_TEST_OPTIMIZATION})
   target_precompile_headers(${name} REUSE_FROM ap_test_headers)
   if(AP_UNITE_TESTS)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # A variable of one file may hide one of another.
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8
+      UNITY_BUILD_CODE_BEFORE_INCLUDE "#pragma GCC diagnostic ignored \"-Wshadow\"")
   endif()
   if("parallel" IN_LIST arg_LABELS)
     if(NOT TARGET parallel_tests)

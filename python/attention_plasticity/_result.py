@@ -318,8 +318,9 @@ class Result:
     def _repr_html_(self) -> str:
         from ._html import head_map_svg
 
-        described = self.heads[[name for name in HEADLINES if name in self.heads.columns]].describe()
-        return f"<b>{html.escape(self._headline()[1:-1])}</b>{described.T.to_html()}{head_map_svg(self)}"
+        described = self.heads[[name for name in HEADLINES if name in self.heads.columns]].describe().T
+        table = described.astype({"count": int}).to_html(float_format="{:.4f}".format)
+        return f"<b>{html.escape(self._headline()[1:-1])}</b>{table}{head_map_svg(self)}"
 
 
 def _number(value: float | None) -> float:

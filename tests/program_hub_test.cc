@@ -1,96 +1,21 @@
 // Dumps from the Hub, served on loopback.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <thread>
+#include <string>
+#include <vector>
 
-#include "attention_plasticity/dump/head_file.h"
-#include "attention_plasticity/dump/head_file_writer.h"
-#include "attention_plasticity/hub/loopback_hub_testing.h"
 #include "attention_plasticity/results/schema.h"
-#include "program_support.h"
+#include "program_hub_support.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
-
-const HubRequestPattern of_storage{HubHost::storage, "", ""};
-const HubRequestPattern of_files{std::nullopt, "/resolve", ""};
-
-// The suite's dump as branch main of org/dump; 8 query heads and 4 key heads.
-class ProgramHub : public ProgramTest {
- protected:
-  ProgramHub() { serve("main", ""); }
-
-  void serve(const std::string& branch, const std::string& below, const fs::path& folder = dump()) {
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (!entry.is_regular_file()) continue;
-      const std::string path = entry.path().lexically_relative(folder).generic_string();
-      hub_.add_file("org/dump", branch, below + path, read_bytes(entry.path()), path.ends_with(".parquet"));
-    }
-  }
-
-  // When a variable is set twice, the first value counts.
-  Surroundings here(const std::vector<std::string>& environment = {}) const {
-    Surroundings surroundings;
-    surroundings.folder = here_.path();
-    surroundings.environment = environment;
-    for (const std::string& variable :
-         {fmt::format("HF_ENDPOINT={}", hub_.endpoint()), fmt::format("HF_HOME={}", (here_ / "home").string()),
-          fmt::format("HF_HUB_CACHE={}", cache().string()), std::string("HF_TOKEN="), std::string("HF_HUB_OFFLINE="),
-          std::string("no_proxy=127.0.0.1,127.0.0.2")}) {
-      surroundings.environment.push_back(variable);
-    }
-    return surroundings;
-  }
-
-  static std::vector<std::string> hub_words(const std::vector<std::string>& others = {}) {
-    std::vector<std::string> words{"analyze", "--dataset_name", "org/dump", "--output_dir", "out"};
-    words.insert(words.end(), others.begin(), others.end());
-    return words;
-  }
-
-  Outcome from_hub(const std::vector<std::string>& flags = {}, const std::vector<std::string>& environment = {}) const {
-    return run(hub_words(flags), here(environment));
-  }
-  Outcome download(const std::vector<std::string>& flags = {}, const std::vector<std::string>& environment = {}) const {
-    std::vector<std::string> words{"download", "org/dump"};
-    words.insert(words.end(), flags.begin(), flags.end());
-    return run(words, here(environment));
-  }
-
-  // The last line of standard error, without the name of the program.
-  std::string complaint(int code, const Outcome& outcome) const {
-    EXPECT_EQ(outcome.code, code) << outcome.err;
-    EXPECT_EQ(outcome.out, "");
-    const std::string line = last_line(outcome.err);
-    EXPECT_TRUE(line.starts_with("attention-plasticity: ")) << outcome.err;
-    return line.substr(std::string("attention-plasticity: ").size());
-  }
-
-  fs::path cache() const { return here_ / "cache"; }
-  fs::path snapshot() { return cache() / "datasets--org--dump/snapshots" / hub_.commit("org/dump", "main"); }
-  std::size_t bytes_sent() const {
-    std::size_t bytes = 0;
-    for (const HubRequest& request : hub_.requests(of_storage)) bytes += request.body_bytes;
-    return bytes;
-  }
-  std::vector<std::string> heads_in_cache() {
-    std::vector<std::string> heads;
-    for (const std::string& name : names_in(snapshot())) {
-      if (fs::exists(snapshot() / name / "data.parquet")) heads.push_back(name);
-    }
-    return heads;
-  }
-
-  LoopbackHub hub_;
-};
 
 TEST_F(ProgramHub, ShardsFetchTheirOwnFilesAndMergeToOneRun) {
   std::size_t files = 0;
@@ -228,19 +153,6 @@ TEST_F(ProgramHub, FetchesHeadsInTheOrderOfTheRun) {
   EXPECT_TRUE(std::ranges::is_sorted(layers)) << fmt::format("{}", fmt::join(layers, " "));
 }
 
-TEST_F(ProgramHub, RefusesWhatDoesNotFitOnTheDiskBeforeFetchingIt) {
-  hub_.inject({HubHost::api, "/tree/", ""}, {{}, [](LoopbackAnswer& answer) {
-                                               auto listing = nlohmann::json::parse(answer.body);
-                                               for (auto& entry : listing) {
-                                                 if (entry.contains("lfs")) entry["lfs"]["size"] = 1ULL << 52U;
-                                               }
-                                               answer.body = listing.dump();
-                                             }});
-  const std::string full = complaint(6, from_hub());
-  EXPECT_NE(full.find("make room"), std::string::npos) << full;
-  EXPECT_TRUE(hub_.requests(of_storage).empty());
-}
-
 TEST_F(ProgramHub, DownloadTakesTheRevisionFromItsFlag) {
   serve("other", "");
   hub_.add_file("org/dump", "other", "README.md", "another commit", false);
@@ -339,153 +251,6 @@ TEST_F(ProgramHub, ShowsTheDownloadBehindTheBarOfHeads) {
   EXPECT_NE(outcome.err.find("/12 files, "), std::string::npos) << outcome.err;
 }
 
-TEST_F(ProgramHub, ReportsAMissingDatasetAndMissingAccess) {
-  const std::string missing = complaint(4, from_hub({"--dataset_name", "org/nothing"}));
-  EXPECT_NE(missing.find("there is no dataset org/nothing on " + hub_.endpoint()), std::string::npos) << missing;
-  HubRepoOptions options;
-  options.is_private = true;
-  options.token = "hf_right";
-  hub_.set_options("org/dump", options);
-  EXPECT_NE(complaint(4, from_hub()).find("org/dump"), std::string::npos);
-  const std::string wrong = complaint(4, from_hub({}, {"HF_TOKEN=hf_wrong"}));
-  EXPECT_NE(wrong.find("does not accept the token"), std::string::npos) << wrong;
-  EXPECT_EQ(from_hub({}, {"HF_TOKEN=hf_right"}).code, 0);
-}
-
-TEST_F(ProgramHub, SaysWhatToDoAboutAGate) {
-  HubRepoOptions options;
-  options.gated = true;
-  options.token = "hf_right";
-  hub_.set_options("org/dump", options);
-  const std::string gated = complaint(4, from_hub());
-  EXPECT_NE(gated.find("org/dump is gated"), std::string::npos) << gated;
-  EXPECT_NE(gated.find("/datasets/org/dump"), std::string::npos) << gated;
-  EXPECT_EQ(from_hub({}, {"HF_TOKEN=hf_right"}).code, 0);
-}
-
-TEST_F(ProgramHub, ATokenIsNeverShownNorWrittenDown) {
-  HubRepoOptions options;
-  options.is_private = true;
-  options.token = "hf_verysecret";
-  hub_.set_options("org/dump", options);
-  hub_.inject(of_storage, refuse_with(403), 2);
-  fs::create_directories(here_ / "home");
-  write_bytes(here_ / "home/token", "hf_verysecret\n");
-  const Outcome outcome = from_hub({"--max_workers", "1"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ((outcome.out + outcome.err).find("verysecret"), std::string::npos);
-  EXPECT_EQ((outcome.out + outcome.err).find("Signature"), std::string::npos);
-  for (const fs::path& folder : {here_ / "out", cache()}) {
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.is_regular_file()) {
-        EXPECT_EQ(read_bytes(entry.path()).find("verysecret"), std::string::npos);
-      }
-    }
-  }
-  for (const HubRequest& request : hub_.requests(of_storage)) EXPECT_FALSE(request.headers.contains("authorization"));
-}
-
-TEST_F(ProgramHub, NamesRevisionsNearAWrongOne) {
-  serve("qwen3-8b", "");
-  const std::string wrong = complaint(3, from_hub({"--dataset_revision", "qwen3-9b"}));
-  EXPECT_NE(wrong.find("qwen3-9b"), std::string::npos) << wrong;
-  EXPECT_NE(wrong.find("there are qwen3-8b, main"), std::string::npos) << wrong;
-}
-
-TEST_F(ProgramHub, ListsTheBranchesWhenMainHoldsNoHeads) {
-  hub_.add_file("org/many", "main", "README.md", "one branch for each model", false);
-  hub_.add_file("org/many", "qwen3-8b", "l00h00q/data.parquet", "x", false);
-  hub_.add_file("org/many", "llama", "l00h00q/data.parquet", "x", false);
-  const std::string none = complaint(3, from_hub({"--dataset_name", "org/many"}));
-  EXPECT_NE(none.find("org/many at main holds no heads"), std::string::npos) << none;
-  EXPECT_NE(none.find("--dataset_revision with one of llama, qwen3-8b"), std::string::npos) << none;
-}
-
-TEST_F(ProgramHub, RefusesAListingThatLeavesItsFolder) {
-  hub_.add_file("org/dump", "main", "../../../../outside", std::string(20'000, 'x'), true);
-  const std::string escaping = complaint(3, from_hub());
-  EXPECT_NE(escaping.find("leaves the folder"), std::string::npos) << escaping;
-  EXPECT_FALSE(fs::exists(cache()));
-}
-
-TEST_F(ProgramHub, ReportsADatasetThatIsNotInTheCacheWhenOffline) {
-  const std::string offline = complaint(5, from_hub({}, {"HF_HUB_OFFLINE=1"}));
-  EXPECT_NE(offline.find("HF_HUB_OFFLINE is set, and org/dump at main is not in the cache"), std::string::npos)
-      << offline;
-}
-
-TEST_F(ProgramHub, ReportsARateLimit) {
-  hub_.inject({HubHost::api, "", ""}, refuse_with(429, {{"Retry-After", "7200"}}), 10);
-  const std::string limit = complaint(5, from_hub());
-  EXPECT_NE(limit.find("rate limit"), std::string::npos) << limit;
-}
-
-TEST_F(ProgramHub, ReportsAHubThatCannotBeReached) {
-  const std::string lost = complaint(5, from_hub({}, {"HF_ENDPOINT=http://127.0.0.1:1"}));
-  EXPECT_NE(lost.find("the Hub cannot be reached"), std::string::npos) << lost;
-}
-
-TEST_F(ProgramHub, AWrongChecksumEndsTheRunAndKeepsFinishedHeads) {
-  hub_.inject({HubHost::storage, file_etag(read_bytes(dump() / "l01h02q/data.parquet"), true), ""}, flip_byte(77), 100);
-  const Outcome outcome = from_hub({"--max_workers", "1"});
-  EXPECT_EQ(outcome.code, 5) << outcome.err;
-  const std::string line = last_line(outcome.err);
-  EXPECT_NE(line.find("l01h02q/data.parquet: its checksum was wrong 3 times"), std::string::npos) << line;
-  EXPECT_TRUE(fs::exists(here_ / "out/head_metrics.partial.csv"));
-  EXPECT_FALSE(fs::exists(here_ / "out/head_metrics.csv"));
-  EXPECT_FALSE(fs::exists(snapshot() / "l01h02q/data.parquet"));
-}
-
-TEST_F(ProgramHub, TriesAgainWhenTheHubIsBusy) {
-  hub_.inject({HubHost::api, "/revision/", ""}, refuse_with(503));
-  hub_.inject(of_storage, refuse_with(429, {{"Retry-After", "0"}}));
-  hub_.inject(of_storage, drop_after(100), 2);
-  const Outcome outcome = from_hub();
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_NE(outcome.err.find("trying again"), std::string::npos) << outcome.err;
-}
-
-TEST_F(ProgramHub, SaysWhatIsWrongWithAName) {
-  EXPECT_NE(complaint(2, run({"download", "not a name"}, here())).find("must look like org/name"), std::string::npos);
-  EXPECT_NE(complaint(2, run({"download"}, here())).find("download takes one dataset"), std::string::npos);
-  EXPECT_NE(complaint(2, from_hub({}, {"HF_ENDPOINT=nonsense"})).find("HF_ENDPOINT"), std::string::npos);
-}
-
-TEST_F(ProgramHub, VerifiesTheCacheOnRequest) {
-  ASSERT_EQ(from_hub().code, 0);
-  const std::string tables = read_bytes(here_ / "out/head_metrics.csv");
-  const fs::path blob = fs::canonical(snapshot() / "l00h01q/data.parquet");
-  const std::string right = read_bytes(blob);
-  write_bytes(blob, read_bytes(dump() / "l01h02q/data.parquet"));  // sound, but of another head
-  const Outcome offline = from_hub({"--verify_cache"}, {"HF_HUB_OFFLINE=1"});
-  EXPECT_EQ(offline.code, 5) << offline.err;
-  EXPECT_NE(last_line(offline.err).find("the cached file is damaged, and the Hub is offline"), std::string::npos)
-      << offline.err;
-  const Outcome online = from_hub({"--verify_cache"});
-  EXPECT_EQ(online.code, 0) << online.err;
-  EXPECT_NE(online.err.find("l00h01q/data.parquet: its SHA-256 is not "), std::string::npos) << online.err;
-  EXPECT_EQ(read_bytes(blob), right);
-  EXPECT_EQ(read_bytes(here_ / "out/head_metrics.csv"), tables);
-  EXPECT_EQ(download({"--verify_cache"}).code, 0);
-}
-
-TEST_F(ProgramHub, AHeadOfAWrongWidthEndsItselfOnly) {
-  const fs::path copy = here_ / "dump";
-  fs::copy(dump(), copy, fs::copy_options::recursive);
-  fs::remove(copy / "config.json");
-  HeadRows narrow = read_head_file(copy / "l00h00q/data.parquet", Side::query).rows;
-  narrow.width = 3;
-  narrow.vectors.resize(3 * narrow.size());
-  write_head_file(copy / "l00h00q/data.parquet", narrow);
-  serve("narrow", "", copy);
-  const Outcome outcome =
-      from_hub({"--dataset_revision", "narrow", "--rope_theta", "10000", "--num_q_heads", "4", "--num_k_heads", "2"});
-  EXPECT_EQ(outcome.code, 1) << outcome.err;
-  const auto failed = nlohmann::json::parse(read_bytes(here_ / "out/run.json"))["heads"]["failed"];
-  ASSERT_EQ(failed.size(), 1U) << failed;
-  EXPECT_TRUE(failed[0]["file"].get<std::string>().ends_with("l00h00q/data.parquet")) << failed;
-}
-
 TEST_F(ProgramHub, DatasetCacheDirMovesTheCache) {
   ASSERT_EQ(download({"--dataset_cache_dir", "elsewhere"}).code, 0);
   EXPECT_TRUE(fs::exists(here_ / "elsewhere/datasets--org--dump/refs/main"));
@@ -498,12 +263,6 @@ TEST_F(ProgramHub, WithoutLinksFilesAreCopies) {
   hub_.reset();
   ASSERT_EQ(from_hub().code, 0);
   EXPECT_EQ(hub_.requests().size(), 1U);
-}
-
-TEST_F(ProgramHub, ARotationThatDoesNotFitIsReportedBeforeAnyHeadIsDone) {
-  const Outcome outcome = from_hub({"--rope_theta", "10000", "--rope_dim", "64"});
-  EXPECT_EQ(outcome.code, 2) << outcome.err;
-  EXPECT_NE(last_line(outcome.err).find("the rotation has 64 components"), std::string::npos) << outcome.err;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "attention_plasticity/run/head_queue.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -8,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <future>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -17,61 +15,14 @@
 #include <thread>
 #include <vector>
 
-#include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/run/head_queue_testing.h"
 
 namespace attention_plasticity {
 namespace {
 
 using namespace std::chrono_literals;
-
-// Group g has key head g of layer 0. The width of its keys identifies it.
-std::vector<HeadTask> tasks_of_groups(const std::vector<std::size_t>& sizes, std::uint64_t query_bytes = 0,
-                                      std::uint64_t key_bytes = 0) {
-  std::vector<HeadTask> tasks;
-  for (std::size_t group = 0; group < sizes.size(); ++group) {
-    for (std::size_t i = 0; i < sizes[group]; ++i) {
-      HeadTask task;
-      task.head = {0, static_cast<int>(tasks.size()), static_cast<int>(group)};
-      task.query_file = fmt::format("q{}", tasks.size());
-      task.key_file = fmt::format("k{}", group);
-      task.query_bytes = query_bytes;
-      task.key_bytes = key_bytes;
-      tasks.push_back(task);
-    }
-  }
-  return tasks;
-}
-
-QueueOptions with_workers(int workers) { return {workers, std::nullopt, {}}; }
-
-LoadedKeys keys_of(const HeadTask& task) {
-  HeadRows rows;
-  rows.width = static_cast<std::size_t>(task.head.k_head);
-  return {{KeptRows(std::move(rows)), {}}, {}};
-}
-
-// Keys take as much memory as was estimated. Those of more than half the limit take none in these tests, so that all
-// fit.
-std::uint64_t take_estimate(std::uint64_t bytes, const QueueOptions& options) {
-  if (!options.memory_limit || bytes > *options.memory_limit / 2) return 0;
-  MemoryAccount::current()->take(bytes);
-  return bytes;
-}
-
-// Runs `work`, which has no result, for every task.
-template <class Work>
-void for_each_task(std::span<const HeadTask> tasks, const QueueOptions& options, const LoadKeys& load, const Work& work,
-                   const std::stop_token& stop) {
-  for_each_head(
-      tasks, options, load,
-      [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure) {
-        work(task, keys, failure);
-        return FinishedTask{};
-      },
-      stop);
-}
 
 // What a queue did, recorded by the functions given to it.
 class Ledger {
@@ -408,119 +359,6 @@ RC_GTEST_PROP(HeadQueue, EndsWithinItsLimitForAnyTasks, ()) {
   RC_ASSERT(!testing::Test::HasFailure());
   RC_ASSERT(ledger.most_bytes_together() <= *options.memory_limit);
   for (const auto& [group, loads] : ledger.loads()) RC_ASSERT(loads == 1);
-}
-
-// Files arrive one after the other.
-TEST(HeadQueue, StartsATaskOnceItsFilesAreThere) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({2, 2});
-  std::mutex mutex;
-  std::vector<std::string> story;
-  const auto tell = [&](const std::string& what, int head) {
-    const std::scoped_lock lock(mutex);
-    story.push_back(fmt::format("{} {}", what, head));
-  };
-  QueueOptions options = with_workers(3);
-  options.arrive = [&](const HeadTask& task) {
-    std::this_thread::sleep_for(1ms);
-    tell("arrived", task.head.q_head);
-    return TaskBytes{};
-  };
-  for_each_task(
-      tasks, options, keys_of,
-      [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) { tell("begun", tasks[task].head.q_head); },
-      {});
-  for (int head = 0; head < 4; ++head) {
-    const auto arrived = std::ranges::find(story, fmt::format("arrived {}", head));
-    const auto begun = std::ranges::find(story, fmt::format("begun {}", head));
-    ASSERT_NE(begun, story.end());
-    EXPECT_LT(arrived, begun);
-  }
-}
-
-TEST(HeadQueue, WorksWhileOtherFilesAreOnTheirWay) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({1, 1});
-  std::promise<void> first_done;
-  QueueOptions options = with_workers(2);
-  options.arrive = [&](const HeadTask& task) {
-    if (task.head.q_head == 1) first_done.get_future().wait();
-    return TaskBytes{};
-  };
-  std::size_t done = 0;
-  for_each_task(tasks, options, keys_of,
-                [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) {
-                  if (task == 0) first_done.set_value();
-                  ++done;
-                },
-                {});
-  EXPECT_EQ(done, 2U);
-}
-
-TEST(HeadQueue, EndsWhenFilesDoNotArrive) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({2, 2, 2});
-  for (const int workers : {1, 3}) {
-    std::atomic<std::size_t> done = 0;
-    QueueOptions options = with_workers(workers);
-    options.arrive = [&](const HeadTask& task) {
-      if (task.head.q_head == 3) throw Error(ErrorKind::network, "lost");
-      return TaskBytes{};
-    };
-    try {
-      for_each_task(tasks, options, keys_of, [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) { ++done; },
-                    {});
-      FAIL();
-    } catch (const Error& error) {
-      EXPECT_EQ(std::string(error.what()), "lost");
-    }
-    EXPECT_EQ(done, 3U) << "those begun are finished";
-  }
-}
-
-TEST(HeadQueue, DoesNotAskAgainForFilesThatDidNotArrive) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({2, 2, 2});
-  std::atomic<int> asked = 0;
-  QueueOptions options = with_workers(3);
-  options.arrive = [&](const HeadTask& task) {
-    if (task.head.q_head == 3 && ++asked == 1) throw Error(ErrorKind::network, "lost");
-    return TaskBytes{};
-  };
-  EXPECT_THROW(
-      for_each_task(tasks, options, keys_of, [](std::size_t, const LoadedKeys*, const std::exception_ptr&) {}, {}),
-      Error);
-  EXPECT_EQ(asked, 1);
-}
-
-TEST(HeadQueue, WaitsForNoFilesAfterAStopRequest) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({2});
-  std::stop_source stop;
-  stop.request_stop();
-  QueueOptions options = with_workers(2);
-  options.arrive = [](const HeadTask& task) {
-    ADD_FAILURE() << task.head.q_head;
-    return TaskBytes{};
-  };
-  for_each_task(
-      tasks, options, keys_of, [](std::size_t, const LoadedKeys*, const std::exception_ptr&) {}, stop.get_token());
-}
-
-TEST(HeadQueue, CountsTheMemoryOfWhatHasArrived) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({1, 1, 1, 1});
-  std::atomic<int> at_once = 0;
-  std::atomic<int> most = 0;
-  QueueOptions options{4, 250, [](const HeadTask&) { return TaskBytes{60, 40}; }};
-  const auto load = [&](const HeadTask& task) {
-    take_estimate(40, options);
-    return keys_of(task);
-  };
-  for_each_task(tasks, options, load,
-                [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) {
-                  const int now = ++at_once;
-                  for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
-                  }
-                  std::this_thread::sleep_for(5ms);
-                  --at_once;
-                },
-                {});
-  EXPECT_LE(most, 2);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._printable import printable_text
+from ._temporary import without_own_folders
 
 if TYPE_CHECKING:
     from ._result import Result
@@ -84,4 +85,4 @@ _KINDS: dict[int, type[Error]] = {
 
 def make_error(exit_code: int, message: str, file: str) -> Error:
     """The exception of a failure in the library."""
-    return _KINDS[exit_code](message, file)
+    return _KINDS[exit_code](without_own_folders(message), without_own_folders(file))

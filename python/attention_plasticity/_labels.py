@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from ._temporary import passing_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ def as_labels_file(labels: str | os.PathLike[str] | pd.DataFrame | None) -> Iter
     if not is_frame(labels):
         yield None if labels is None else Path(os.fsdecode(cast("str", labels)))
         return
-    with tempfile.TemporaryDirectory(prefix="attention-plasticity-") as folder:
-        file = Path(folder) / "labels.csv"
+    with passing_folder() as folder:
+        file = folder / "labels.csv"
         file.write_text(labels_csv(cast("pd.DataFrame", labels)))
         yield file

@@ -10,6 +10,7 @@ from typing import Any
 
 from ._errors import PlasticityWarning
 from ._printable import printable_text
+from ._temporary import without_own_folders
 
 _log = logging.getLogger("attention_plasticity")
 
@@ -32,7 +33,7 @@ def _caller() -> int:
 
 def warn(line: str) -> None:
     """Tells of what may make results wrong."""
-    warnings.warn(printable_text(line), PlasticityWarning, stacklevel=_caller())
+    warnings.warn(printable_text(without_own_folders(line)), PlasticityWarning, stacklevel=_caller())
 
 
 class Progress:

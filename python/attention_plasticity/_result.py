@@ -17,7 +17,7 @@ from ._errors import ConfigError, InputError
 from ._labels import as_labels_file
 from ._printable import printable_text
 from ._progress import Progress, warn
-from ._temporary import temporary_folder
+from ._temporary import source_of, temporary_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -253,7 +253,10 @@ class Result:
         page = Path(os.fsdecode(output))
         with as_labels_file(labels) as file:
             least = _runs.min_count if min_count is None else min_count
-            _, notes = _runs.write_report(self._path(), page, file, least)
+            results = self._path()
+            # The page of a run in memory says nothing of folders, and labels of a data frame are labels.
+            labels_source = None if file is None else source_of(file) or "labels"
+            _, notes = _runs.write_report(results, page, file, source_of(results), labels_source, least)
         for note in notes:
             warn(note)
         return page

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
@@ -15,6 +14,7 @@ from ._labels import as_labels_file, is_frame, labels_csv
 from ._printable import printable_lines
 from ._progress import warn
 from ._result import Result, as_result
+from ._temporary import passing_folder, without_own_folders
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,8 +126,8 @@ def read_plan(file: str | os.PathLike[str]) -> Plan:
 
 
 def _restored_plan(text: str) -> Plan:
-    with tempfile.TemporaryDirectory(prefix="attention-plasticity-") as folder:
-        file = Path(folder) / "plan.json"
+    with passing_folder() as folder:
+        file = folder / "plan.json"
         file.write_text(text, encoding="utf-8")
         return read_plan(file)
 
@@ -137,7 +137,7 @@ class Validation:
 
     def __init__(self, found: dict[str, Any]) -> None:
         self._text: str = printable_lines(found["text"])
-        self.json: dict[str, Any] = json.loads(found["json"])
+        self.json: dict[str, Any] = json.loads(without_own_folders(found["json"]))
         self.table: pd.DataFrame = frame_of_csv(found["csv"])
 
     def __repr__(self) -> str:

@@ -88,7 +88,8 @@ DumpSource source_of(const RunConfig& config, const std::optional<std::string>& 
 class Run {
  public:
   Run(AnalyzedDump dump, RunResources resources) : dump_(std::move(dump)), resources_(resources) {}
-  Run(ArrayRun arrays, RunResources resources) : arrays_(std::move(arrays)), resources_(resources) {}
+  Run(ArrayRun arrays, std::vector<Setting> given, RunResources resources)
+      : arrays_(std::move(arrays)), given_(std::move(given)), resources_(resources) {}
 
   std::string model_name() const { return dump_ ? dump_->model_name() : arrays_->prepared.model_name; }
   std::size_t size() const { return dump_ ? dump_->heads().size() : arrays_->run.results.size(); }
@@ -142,19 +143,16 @@ class Run {
   }
 
  private:
-  // Those of the arrays' run, with outputs in a folder.
+  // Those of a run of arrays, with outputs in a folder.
   std::vector<Setting> settings_below(const std::filesystem::path& folder) const {
     std::vector<Setting> settings = given_;
     settings.push_back({"output_dir", folder.string(), ""});
     return settings;
   }
 
- public:
-  std::vector<Setting> given_;  ///< of a run of arrays
-
- private:
   std::optional<AnalyzedDump> dump_;
   std::optional<ArrayRun> arrays_;
+  std::vector<Setting> given_;  // of a run of arrays
   RunResources resources_;
 };
 
@@ -208,9 +206,7 @@ nb::tuple run_arrays(const std::vector<HeadTuple>& heads, const NamedTexts& opti
         run = analyze_arrays(arrays, config, std::move(rotation), observer_of(call), stop);
       },
       [&](const Event& event) { event(tell); });
-  Run result(std::move(*run), cost.until_now());
-  result.given_ = settings;
-  return nb::make_tuple(nb::cast(std::move(result)), raised_object(raised));
+  return nb::make_tuple(nb::cast(Run(std::move(*run), settings, cost.until_now())), raised_object(raised));
 }
 
 // Puts shards together and writes the results of the run. Returns the exception that ended it early, or None; then

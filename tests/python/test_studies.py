@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tempfile
 
 import numpy as np
 import pandas as pd
@@ -81,3 +82,20 @@ def test_the_report_is_that_of_the_program(program_runs, tmp_path):
     page = ap.load(program_runs[name]).report(tmp_path / "package.html", labels=labels)
     assert page.read_bytes() == (tmp_path / "program.html").read_bytes()
     assert len(ap.load(program_runs[name]).report(tmp_path / "frame.html", labels=pd.read_csv(labels)).read_bytes()) > 100_000
+
+
+def test_folders_that_nobody_named_are_not_told_of(results, tmp_path):
+    result = results["smollm2-135m"]
+    labels = pd.read_csv(dump("smollm2-135m") / "head_labels.csv")
+    own = f"{tempfile.gettempdir()}/attention-plasticity-"
+    with pytest.warns(ap.PlasticityWarning, match="^labels.csv: 270 heads labelled"):
+        page = result.report(tmp_path / "memory.html", labels=labels).read_text()
+    assert own not in page
+    assert '"labels_file":"labels"' in page
+    with pytest.raises(ap.InputError) as error:
+        ap.plan(result, keep=0.5)
+    assert str(error.value).startswith("head_metrics.csv: 89 of 90 KV heads")
+    assert ap.validate(result, labels, bootstrap=0).json["metrics"] == "head_metrics.csv"
+    # What somebody named is told of.
+    result.save(tmp_path / "run")
+    assert f'"source":"{tmp_path / "run"}"' in ap.load(tmp_path / "run").report(tmp_path / "named.html").read_text()

@@ -195,7 +195,7 @@ Json run_data(const std::filesystem::path& results, const ReportOptions& options
   for (const std::string& note : files.notes()) report.notes.push_back(note);
   for (std::string& line : files.left_out()) report.notes.push_back(std::move(line));
   Json run;
-  run["source"] = results.string();
+  run["source"] = options.source.value_or(results.string());
   run["run"] = run_json(files);
   run["model"] = model_json(metrics, files.description());
   run["heads"] = heads_json(metrics.heads(), blocks);
@@ -204,7 +204,7 @@ Json run_data(const std::filesystem::path& results, const ReportOptions& options
   run["labels_file"] = nullptr;
   if (const std::optional<HeadLabels> labels = labels_of(options, files, metrics, report.notes)) {
     run["labels"] = labels_json(*labels, metrics, blocks);
-    run["labels_file"] = labels->file;
+    run["labels_file"] = options.labels_source.value_or(labels->file);
   }
   run["tables"] = tables_json(files, metrics, blocks, report.notes);
   return run;

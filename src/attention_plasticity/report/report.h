@@ -18,7 +18,7 @@
 // A run has:
 //
 //   name      the last folder of its path; the whole path where two runs have the same
-//   source    the path of the results, as given
+//   source    the path of the results, as given, or what stands for it
 //   run       run.json, with the number and bytes of its input files instead of their list; null without run.json
 //   model     name (or null), num_layers, num_q_heads, num_k_heads, and windows: tokens by layer with a sliding window
 //   heads     the blocks layer, q_head and k_head
@@ -40,6 +40,8 @@ struct ReportOptions {
   double threshold = 0.5;                       ///< value whose crossing is told where the runs make a series
   bool series = false;                          ///< whether two runs make a series as well; more always do
   std::optional<std::string> x = std::nullopt;  ///< what orders the runs (parse_axis); none: the names of their folders
+  std::optional<std::string> source = std::nullopt;  ///< what the page says of where one run lies; none: its path
+  std::optional<std::string> labels_source = std::nullopt;  ///< the same of the labels
 };
 
 struct Report {

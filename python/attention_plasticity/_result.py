@@ -257,8 +257,8 @@ class Result:
             # The page of a run in memory says nothing of folders, and labels of a data frame are labels.
             labels_source = None if file is None else source_of(file) or "labels"
             _, notes = _runs.write_report(results, page, file, source_of(results), labels_source, least)
-        for note in notes:
-            warn(note)
+            for note in notes:
+                warn(note)
         return page
 
     @property

@@ -17,7 +17,7 @@ from ._errors import ConfigError, InputError
 from ._labels import as_labels_file
 from ._printable import printable_text
 from ._progress import Progress, warn
-from ._temporary import source_of, temporary_folder
+from ._temporary import is_own, temporary_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -254,9 +254,8 @@ class Result:
         with as_labels_file(labels) as file:
             least = _runs.min_count if min_count is None else min_count
             results = self._path()
-            # The page of a run in memory says nothing of folders, and labels of a data frame are labels.
-            labels_source = None if file is None else source_of(file) or "labels"
-            _, notes = _runs.write_report(results, page, file, source_of(results), labels_source, least)
+            labels_name = "labels" if file is not None and is_own(file) else None
+            _, notes = _runs.write_report(results, page, file, least, is_own(results), labels_name)
             for note in notes:
                 warn(note)
         return page

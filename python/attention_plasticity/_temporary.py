@@ -40,9 +40,9 @@ def without_own_folders(text: str) -> str:
     return text
 
 
-def source_of(path: Path) -> str:
-    """Where a file or folder lies, for users; empty: in one of these folders."""
-    return "" if any(folder in _folders for folder in map(str, (path, *path.parents))) else str(path)
+def is_own(path: Path) -> bool:
+    """Whether a file or folder lies in one of these folders."""
+    return any(str(folder) in _folders for folder in (path, *path.parents))
 
 
 def _remove_own(folder: str, maker: int) -> None:

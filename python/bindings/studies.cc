@@ -178,14 +178,14 @@ nb::dict validation_of(const std::filesystem::path& results, const std::optional
 }
 
 nb::tuple write_report(const std::filesystem::path& results, const std::filesystem::path& output,
-                       const std::optional<std::filesystem::path>& labels, const std::optional<std::string>& source,
-                       const std::optional<std::string>& labels_source, std::size_t min_count) {
+                       const std::optional<std::filesystem::path>& labels, std::size_t min_count, bool in_memory,
+                       const std::optional<std::string>& labels_name) {
   Report report;
   {
     const nb::gil_scoped_release release;
     ReportOptions options{{results}, labels, min_count};
-    options.source = source;
-    options.labels_source = labels_source;
+    options.in_memory = in_memory;
+    options.labels_name = labels_name;
     report = make_report(options);
     write_file_atomically(output, report.page);
   }
@@ -218,8 +218,8 @@ void bind_studies(nb::module_& module) {
   module.def("validate", &validation_of, "results"_a, "labels_text"_a.none(), "labels_file"_a, "positive"_a.none(),
              "negative"_a.none(), "columns"_a, "bootstrap"_a = bootstrap.resamples,
              "confidence"_a = bootstrap.confidence, "seed"_a = bootstrap.seed);
-  module.def("write_report", &write_report, "results"_a, "output"_a, "labels"_a.none(), "source"_a,
-             "labels_source"_a.none(), "min_count"_a);
+  module.def("write_report", &write_report, "results"_a, "output"_a, "labels"_a.none(), "min_count"_a, "in_memory"_a,
+             "labels_name"_a.none());
 }
 
 }  // namespace attention_plasticity::python

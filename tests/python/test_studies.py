@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import tempfile
 
 import numpy as np
 import pandas as pd
@@ -87,11 +86,11 @@ def test_the_report_is_that_of_the_program(program_runs, tmp_path):
 def test_folders_that_nobody_named_are_not_told_of(results, tmp_path):
     result = results["smollm2-135m"]
     labels = pd.read_csv(dump("smollm2-135m") / "head_labels.csv")
-    own = f"{tempfile.gettempdir()}/attention-plasticity-"
     with pytest.warns(ap.PlasticityWarning, match="^labels.csv: 270 heads labelled"):
         page = result.report(tmp_path / "memory.html", labels=labels).read_text()
-    assert own not in page
+    assert result._path().name not in page
     assert '"labels_file":"labels"' in page
+    assert '"source":null' in page
     with pytest.raises(ap.InputError) as error:
         ap.plan(result, keep=0.5)
     assert str(error.value).startswith("head_metrics.csv: 89 of 90 KV heads")

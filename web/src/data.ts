@@ -45,7 +45,7 @@ export interface Schema {
 /** Everything about one run. */
 interface RunHead {
   name: string;
-  source: string;
+  source: string | null; // null: in memory
   run: { [key: string]: Json } | null;
   model: {
     name: string | null;
@@ -129,7 +129,7 @@ export interface Dataset {
   schema: Schema;
   program: ReportHead["program"];
   name: string; // of the run in the page
-  source: string;
+  source: string | null; // null: in memory
   run: RunHead["run"];
   model: RunHead["model"];
   labelsFile: string | null;

@@ -239,7 +239,7 @@ function facts(data: Dataset): [string, string | null][] {
         .join(", ") || null,
     ],
     ["Labels", data.labelsFile],
-    ["Results", data.source],
+    ["Results", data.source ?? "in memory"],
     [
       "Measured by",
       text(at("program", "version"))

@@ -110,9 +110,9 @@ export function planSummary(plan: CachePlan): string {
   return `${heads}: ${parts.join(", ")}. Cache saved: ${saved.join(", ")} tokens.${missing}`;
 }
 
-/** The command that writes this plan. */
+/** The command that writes this plan. RESULTS stands for those that are in memory. */
 export function planCommand(data: Dataset, options: PlanOptions): string {
-  const words = ["attention-plasticity plan", quoted(data.source), `--keep ${options.keep}`, "--missing full"];
+  const words = ["attention-plasticity plan", quoted(data.source ?? "RESULTS"), `--keep ${options.keep}`, "--missing full"];
   if (options.column !== "ap_exact") words.push(`--column ${quoted(options.column)}`);
   if (options.group !== "max") words.push(`--group ${options.group}`);
   if (options.window !== 64) words.push(`--window ${options.window}`);

@@ -28,9 +28,14 @@ namespace attention_plasticity {
 namespace {
 
 // A run may have thousands of input files; the page shows only their number and bytes.
-Json run_json(const ResultFiles& results) {
+Json run_json(const ResultFiles& results, bool in_memory) {
   if (!results.run()) return nullptr;
   Json run = parse_json_object<Json>(results.run_text(), {.file = results.run()->string(), .unique_keys = true});
+  run.erase("files");
+  run.erase("tables");
+  if (const auto config = run.find("config"); in_memory && config != run.end() && config->is_object()) {
+    config->erase("output_dir");
+  }
   const auto input = run.find("input");
   if (input == run.end() || !input->is_object()) return run;
   const auto files = input->find("files");
@@ -195,8 +200,8 @@ Json run_data(const std::filesystem::path& results, const ReportOptions& options
   for (const std::string& note : files.notes()) report.notes.push_back(note);
   for (std::string& line : files.left_out()) report.notes.push_back(std::move(line));
   Json run;
-  run["source"] = options.source.value_or(results.string());
-  run["run"] = run_json(files);
+  run["source"] = options.in_memory ? Json() : Json(results.string());
+  run["run"] = run_json(files, options.in_memory);
   run["model"] = model_json(metrics, files.description());
   run["heads"] = heads_json(metrics.heads(), blocks);
   run["metrics"] = metrics_json(metrics, blocks);
@@ -204,7 +209,7 @@ Json run_data(const std::filesystem::path& results, const ReportOptions& options
   run["labels_file"] = nullptr;
   if (const std::optional<HeadLabels> labels = labels_of(options, files, metrics, report.notes)) {
     run["labels"] = labels_json(*labels, metrics, blocks);
-    run["labels_file"] = options.labels_source.value_or(labels->file);
+    run["labels_file"] = options.labels_name.value_or(labels->file);
   }
   run["tables"] = tables_json(files, metrics, blocks, report.notes);
   return run;
@@ -305,7 +310,7 @@ Report make_report(const ReportOptions& options) {
   head["runs"] = Json::array();
   for (std::size_t i = 0; i < results.size(); ++i) {
     Json run = run_data(results[i], options, blocks, report);
-    run["name"] = names[i];
+    run["name"] = options.in_memory ? "in memory" : names[i];
     head["runs"].push_back(std::move(run));
   }
   report.notes = each_once(std::move(report.notes));

@@ -17,15 +17,15 @@
 //
 // A run has:
 //
-//   name      the last folder of its path; the whole path where two runs have the same
-//   source    the path of the results, as given, or what stands for it
-//   run       run.json, with the number and bytes of its input files instead of their list; null without run.json
+//   name      the last folder of its path; the whole path where two runs have the same; "in memory" for those
+//   source    the path of the results, as given; null for results in memory
+//   run       run.json, with the number and bytes of its input files instead of their list, and without the paths of its
+//             own files; null without run.json
 //   model     name (or null), num_layers, num_q_heads, num_k_heads, and windows: tokens by layer with a sliding window
 //   heads     the blocks layer, q_head and k_head
 //   metrics   [{name, block}]; labels are the same, with labels_file
 //   tables    buckets, components, time, distance and groups, if the run wrote them. Each has cells (their number),
-//   keys
-//             and columns (blocks by name); a column has all cells of the first head, then those of the next
+//             keys and columns (blocks by name); a column has all cells of the first head, then those of the next
 //
 // A block is {kind, offset, count, scale}. Values of heads are doubles, so that a CSV that the page saves has all
 // digits of the table that it was made from. Values of cells are shown as colours and have 16 bits.
@@ -40,8 +40,8 @@ struct ReportOptions {
   double threshold = 0.5;                       ///< value whose crossing is told where the runs make a series
   bool series = false;                          ///< whether two runs make a series as well; more always do
   std::optional<std::string> x = std::nullopt;  ///< what orders the runs (parse_axis); none: the names of their folders
-  std::optional<std::string> source = std::nullopt;  ///< what the page says of where one run lies; none: its path
-  std::optional<std::string> labels_source = std::nullopt;  ///< the same of the labels
+  bool in_memory = false;  ///< whether folders stand for results in memory, so that the page names none
+  std::optional<std::string> labels_name = std::nullopt;  ///< what the page calls the labels; none: their path
 };
 
 struct Report {

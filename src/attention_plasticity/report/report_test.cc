@@ -82,6 +82,23 @@ TEST(Report, SampleResultsAreAllThere) {
   EXPECT_EQ(head["tables"]["buckets"]["cells"], 120);
 }
 
+TEST(Report, OfResultsInMemoryNamesNoFolder) {
+  ReportOptions options{{sample}, source_folder() / "examples/smollm2-135m/head_labels.csv"};
+  options.labels_name = "labels";
+  const Json named = first_run(make_report(options));
+  EXPECT_EQ(named["name"], "smollm2-135m");
+  EXPECT_EQ(named["source"], sample.string());
+  EXPECT_TRUE(named["run"]["config"].contains("output_dir"));
+  options.in_memory = true;
+  const Report report = make_report(options);
+  const Json run = first_run(report);
+  EXPECT_EQ(run["name"], "in memory");
+  EXPECT_EQ(run["source"], nullptr);
+  EXPECT_EQ(run["labels_file"], "labels");
+  EXPECT_FALSE(run["run"]["config"].contains("output_dir"));
+  EXPECT_EQ(run.dump().find("results/smollm2-135m"), std::string::npos);
+}
+
 TEST(Report, ResultsOfThePythonToolkitNeedNoRunJson) {
   const Report report = make_report({{source_folder() / "tests/golden/minidoc-qwen3/python-compat"}, {}});
   EXPECT_EQ(report.heads, 60U);

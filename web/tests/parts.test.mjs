@@ -28,6 +28,7 @@ import {
 } from "../src/columns.ts";
 import { parseFilter, passes } from "../src/filter.ts";
 import { sortedHeads } from "../src/head_table.ts";
+import { planCommand } from "../src/plan.ts";
 import { brief, counted, quantiles, shown, span, ticks, tokens, weighted, withError } from "../src/numbers.ts";
 import { csv, fileName } from "../src/save.ts";
 import { rankCorrelation, ranks } from "../src/scatter_chart.ts";
@@ -198,6 +199,12 @@ test("missing values sort last in both directions", () => {
   const data = { columns };
   assert.deepEqual(sortedHeads(data, [0, 1, 2, 3], "x", true), [2, 0, 3, 1]);
   assert.deepEqual(sortedHeads(data, [0, 1, 2, 3], "x", false), [0, 3, 2, 1]);
+});
+
+test("the command of a plan names the results; those in memory have no folder", () => {
+  const options = { column: "ap_exact", keep: 0.5, group: "max", window: 64, sinks: 4 };
+  assert.equal(planCommand({ source: "out/my run" }, options), "attention-plasticity plan 'out/my run' --keep 0.5 --missing full");
+  assert.equal(planCommand({ source: null }, options), "attention-plasticity plan RESULTS --keep 0.5 --missing full");
 });
 
 test("a rank counts the measured heads with a greater value", () => {

@@ -19,8 +19,8 @@
 //
 //   name      the last folder of its path; the whole path where two runs have the same; "in memory" for those
 //   source    the path of the results, as given; null for results in memory
-//   run       run.json, with the number and bytes of its input files instead of their list, and without the paths of its
-//             own files; null without run.json
+//   run       run.json without the paths of its own files, and with the number and bytes of its input files instead of
+//             their list; null without run.json
 //   model     name (or null), num_layers, num_q_heads, num_k_heads, and windows: tokens by layer with a sliding window
 //   heads     the blocks layer, q_head and k_head
 //   metrics   [{name, block}]; labels are the same, with labels_file

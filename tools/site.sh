@@ -39,4 +39,8 @@ if grep -rlE '<(script|link|img)[^>]*(src|href)="https?:' build/site --include='
   echo "site: these pages load something from elsewhere" >&2
   exit 1
 fi
+if grep -l arithmatex build/site/*.html || ! grep -q '<math' build/site/method.html; then
+  echo "site: these pages have formulas that are not MathML" >&2
+  exit 1
+fi
 echo "build/site/index.html"

@@ -89,7 +89,7 @@ HeadResult analyzed(const HeadId& head, const HeadArrays& queries, const HeadArr
 HeadResult analyze(const HeadId& head, const HeadArrays& queries, const HeadArrays& keys, const NamedTexts& options) {
   try {
     return analyzed(head, queries, keys, resolve_config(settings_of(options)));
-  } catch (const WorkStopped&) {
+  } catch (const Stopped&) {
     throw nb::python_error();  // what the handler of the signal raised
   }
 }

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "attention_plasticity/hub/http.h"
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/run/part_worker.h"
 #include "cost.h"
 #include "watched_call.h"

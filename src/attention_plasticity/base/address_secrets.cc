@@ -32,7 +32,7 @@ std::string_view scheme_before(std::string_view text) {
   return text.substr(begin);
 }
 
-// What stands between the slashes of an address and its options, without its user.
+// The part of an address between the slashes and its options, without its user.
 std::string without_user(std::string_view scheme, std::string_view place) {
   if (scheme == "file") return std::string(place);
   const bool is_store = is_one_of(scheme, store_schemes);
@@ -41,7 +41,7 @@ std::string without_user(std::string_view scheme, std::string_view place) {
   const std::string_view user = place.substr(0, at == std::string_view::npos ? place.find('/') : at);
   const std::size_t colon = user.find(':');
   if (at == std::string_view::npos) {
-    // What follows a host is its port; anything else may be a secret whose @ is missing.
+    // After a host comes its port; anything else may be a secret whose @ is missing.
     const bool is_port = colon == std::string_view::npos || colon + 1 == user.size() ||
                          std::isdigit(static_cast<unsigned char>(user[colon + 1])) != 0;
     if (is_port) return std::string(place);
@@ -74,7 +74,7 @@ std::string without_secret_options(std::string_view options) {
 
 std::string shown_address(std::string_view scheme, std::string_view rest) {
   if (!is_one_of(scheme, store_schemes)) return without_user(scheme, rest);
-  // What follows an address in a sentence.
+  // Punctuation of a sentence after the address.
   const std::size_t last = rest.find_last_not_of(".,;:)");
   const std::string_view sign = rest.substr(last == std::string_view::npos ? 0 : last + 1);
   rest.remove_suffix(sign.size());

@@ -6,11 +6,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <map>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
@@ -20,7 +24,7 @@ namespace fs = std::filesystem;
 
 enum class Attempt { locked, taken_by_another, not_supported };
 
-Attempt try_lock(const Descriptor& file, const fs::path& folder) {
+Attempt try_lock(const Descriptor& file, const fs::path& shown) {
   int result = ::flock(file.number(), LOCK_EX | LOCK_NB);
   while (result != 0 && errno == EINTR) result = ::flock(file.number(), LOCK_EX | LOCK_NB);
   if (result == 0) return Attempt::locked;
@@ -35,7 +39,7 @@ Attempt try_lock(const Descriptor& file, const fs::path& folder) {
     case ENOTSUP:
       return Attempt::not_supported;
     default:
-      fail_output(folder, "lock this folder", errno);
+      fail_output(shown, "lock this", errno);
   }
 }
 
@@ -45,7 +49,7 @@ Attempt try_lock(const Descriptor& file, const fs::path& folder) {
               folder.string());
 }
 
-// Whether the name still belongs to the open file: its last owner removes it before others see it unlocked.
+// Checks that the name still belongs to the open file: its last owner may have removed it.
 bool is_still_there(const Descriptor& file, const fs::path& name) {
   struct stat open{};
   struct stat named{};
@@ -101,6 +105,26 @@ std::vector<FolderLock> lock_folders(const std::vector<fs::path>& folders) {
   locks.reserve(each.size());
   for (const auto& [id, folder] : each) locks.emplace_back(folder);
   return locks;
+}
+
+FileLock::FileLock(const fs::path& file, const std::stop_token& stop) {
+  constexpr auto between_attempts = std::chrono::milliseconds(50);
+  constexpr mode_t shared_with_group = 0664;  // users who share a cache wait for each other
+  std::error_code failed;
+  fs::create_directories(file.parent_path(), failed);
+  if (failed) fail_output(file.parent_path(), "create this folder", failed.value());
+  while (true) {
+    Descriptor opened(file, O_RDWR | O_CREAT, file, shared_with_group);
+    Attempt attempt = try_lock(opened, file);
+    while (attempt == Attempt::taken_by_another) {
+      throw_if_stopped(stop);
+      std::this_thread::sleep_for(between_attempts);
+      attempt = try_lock(opened, file);
+    }
+    if (attempt == Attempt::locked && !is_still_there(opened, file)) continue;
+    lock_ = std::move(opened);
+    return;
+  }
 }
 
 }  // namespace attention_plasticity

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,21 @@ class FolderLock {
   Descriptor lock_;
 };
 
-/// Creates missing folders and takes the locks of all, each once whatever paths lead to it, and in an order that is the
-/// same for all processes. Throws as FolderLock does, and then holds none.
+/// Creates missing folders and takes the locks of all, each once whatever paths lead to it, in an order that all
+/// processes share. Throws as FolderLock does, and then holds none.
 std::vector<FolderLock> lock_folders(const std::vector<std::filesystem::path>& folders);
+
+/// Holds a lock file with flock until it is destroyed. Other programs may wait for the same file, such as the Python
+/// client of the Hub. The file stays: if it were removed, two programs could hold locks on two files of the same name.
+/// Holds nothing where the file system has no locks.
+class FileLock {
+ public:
+  /// Creates the file and its folder, and waits for the lock. Throws Stopped after a stop request, Error(output) when
+  /// the file cannot be created or locked.
+  FileLock(const std::filesystem::path& file, const std::stop_token& stop);
+
+ private:
+  Descriptor lock_;
+};
 
 }  // namespace attention_plasticity

@@ -14,9 +14,11 @@ StopScope::StopScope(std::function<bool()> is_stopped)
 
 StopScope::~StopScope() { innermost = outer_; }
 
+// NOLINTNEXTLINE(bugprone-std-exception-baseclass): handlers of errors must let it pass
+void throw_stopped() { throw Stopped(); }
+
 void throw_if_stopped() {
-  if (innermost == nullptr || !innermost->is_stopped_()) return;
-  throw WorkStopped();  // what catches errors must not catch it; NOLINT(bugprone-std-exception-baseclass)
+  if (innermost != nullptr && innermost->is_stopped_()) throw_stopped();
 }
 
 }  // namespace attention_plasticity

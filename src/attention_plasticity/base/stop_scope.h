@@ -2,14 +2,16 @@
 
 #include <cstddef>
 #include <functional>
+#include <stop_token>
 
 namespace attention_plasticity {
 
-/// Thrown out of work that is given up because a stop was requested. Not an error, and so no std::exception.
-struct WorkStopped {};
+/// Thrown when work ends because of a stop request. Not an error, and so no std::exception: a handler of errors lets it
+/// pass.
+struct Stopped {};
 
-/// While it lives, work of this thread may be given up half-way: throw_if_stopped() throws once `is_stopped` says so.
-/// Work that takes long calls that now and then, so that a stop need not wait for a whole head.
+/// While it lives, work of this thread may be given up half-way: throw_if_stopped() throws as soon as `is_stopped`
+/// returns true. Work that takes long calls that now and then, so that a stop need not wait for a whole head.
 class StopScope {
  public:
   explicit StopScope(std::function<bool()> is_stopped);
@@ -23,10 +25,18 @@ class StopScope {
   StopScope* outer_;
 };
 
-/// Throws WorkStopped when the scope of this thread says that it should stop; without a scope it does nothing.
+/// Throws Stopped.
+[[noreturn]] void throw_stopped();
+
+/// Throws Stopped when the innermost scope of this thread should stop; without a scope it does nothing.
 void throw_if_stopped();
 
-/// The same at every 65,536th row, for loops over the rows of a head.
+/// Throws Stopped after a stop request.
+inline void throw_if_stopped(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw_stopped();
+}
+
+/// Calls throw_if_stopped() at every 65,536th row, for loops over the rows of a head.
 inline void throw_if_stopped_at(std::size_t row) {
   if (row % 65536 == 0) throw_if_stopped();
 }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "attention_plasticity/base/atomic_file.h"
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/cli/commands.h"
@@ -25,7 +26,6 @@
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/complete_results.h"

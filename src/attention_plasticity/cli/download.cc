@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/fetching.h"
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/fetching.h"
 #include "attention_plasticity/run/hub_dump.h"

@@ -14,8 +14,8 @@
 #include <memory>
 #include <utility>
 
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/hub/http.h"
 
 namespace attention_plasticity {
 namespace {
@@ -110,7 +110,7 @@ void EngineProcess::start(const std::stop_token& stop) {
   child_ = std::make_unique<Child>(words_);
   buffer_.clear();
   const std::optional<Message> first = receive(stop, false);
-  if (!first) throw Stopped();
+  if (!first) throw_stopped();
   if (first->head.at("told") == "error") throw_told(first->head);
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_table.h"
 #include "attention_plasticity/base/usable_cores.h"
@@ -18,7 +19,6 @@
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/hub/hub_client.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/sweep/sweep_run.h"

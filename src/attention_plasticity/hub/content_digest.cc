@@ -30,7 +30,7 @@ bool has_digest(const std::filesystem::path& content, const RepoFile& file, cons
   std::vector<char> buffer(std::size_t{1} << 20U);
   std::uint64_t size = 0;
   while (in) {
-    if (stop.stop_requested()) throw Stopped();
+    throw_if_stopped(stop);
     in.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
     const auto count = static_cast<std::size_t>(in.gcount());
     digest.add({buffer.data(), count});

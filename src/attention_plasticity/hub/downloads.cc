@@ -96,7 +96,7 @@ void Downloads::serve() {
       }
       fetch(client, *file);
     }
-    throw Stopped();
+    throw_stopped();
   } catch (...) {
     const std::scoped_lock lock(mutex_);
     if (!failure_) failure_ = std::current_exception();

@@ -12,9 +12,9 @@
 #include <system_error>
 #include <vector>
 
+#include "attention_plasticity/base/folder_lock.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/content_digest.h"
-#include "attention_plasticity/hub/file_lock.h"
 
 namespace attention_plasticity {
 namespace {
@@ -94,7 +94,7 @@ class PartialBlob {
     }
     std::vector<char> buffer(std::size_t{1} << 20U);
     while (size_ < static_cast<std::uint64_t>(status.st_size)) {
-      if (stop.stop_requested()) throw Stopped();
+      throw_if_stopped(stop);
       const ssize_t count = ::read(descriptor_, buffer.data(), buffer.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) fail();

@@ -144,7 +144,7 @@ struct HttpConnection::Handle {
       if (message->msg == CURLMSG_DONE) code = message->data.result;
     }
     curl_multi_remove_handle(multi.get(), easy.get());
-    if (running > 0 && stop.stop_requested()) throw Stopped();
+    if (running > 0) throw_if_stopped(stop);
     return code;
   }
 
@@ -163,7 +163,7 @@ HttpConnection::HttpConnection(const HubSettings& settings) : handle_(std::make_
 HttpConnection::~HttpConnection() = default;
 
 HttpResponse HttpConnection::get(const HttpRequest& request, const BodySink& body, const std::stop_token& stop) {
-  if (stop.stop_requested()) throw Stopped();
+  throw_if_stopped(stop);
   Transfer transfer{handle_->easy.get(), body, {}, {}, 0};
   const HeaderList headers = header_list(request);
   handle_->reason[0] = '\0';

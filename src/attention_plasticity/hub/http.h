@@ -10,13 +10,11 @@
 #include <string>
 #include <string_view>
 
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/hub.h"
 #include "attention_plasticity/hub/http_headers.h"
 
 namespace attention_plasticity {
-
-/// Thrown when work ends because of a stop request.
-struct Stopped : std::exception {};
 
 /// The answer did not arrive, or not completely. Another attempt may succeed, unless `is_lasting`: a certificate that
 /// is not trusted, an address that is malformed.

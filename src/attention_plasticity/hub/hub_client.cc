@@ -80,7 +80,7 @@ bool Patience::wait(const FailedAttempt& failed, const std::stop_token& stop) {
   } else {
     wait_for(pause, stop);
   }
-  if (stop.stop_requested()) throw Stopped();
+  throw_if_stopped(stop);
   return true;
 }
 

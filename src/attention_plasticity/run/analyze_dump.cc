@@ -3,9 +3,9 @@
 #include <exception>
 #include <utility>
 
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/run/analyze_dump_by.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/dump_run.h"

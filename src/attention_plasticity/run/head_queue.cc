@@ -249,7 +249,7 @@ class HeadQueue {
         const MemoryAccount::Scope scope(task.account.get());
         const StopScope stop([this] { return stop_.stop_requested(); });
         return std::make_unique<FinishedTask>(work_(number, group.keys.get(), nullptr));
-      } catch (const WorkStopped&) {
+      } catch (const Stopped&) {
         return nullptr;  // no task is begun again after a stop
       } catch (...) {
         failure = refusal_or_current(task.account.get());
@@ -282,7 +282,7 @@ class HeadQueue {
         const MemoryAccount::Scope scope(group.account.get());
         const StopScope stop([this] { return stop_.stop_requested(); });
         keys = std::make_unique<LoadedKeys>(load_(heads_[number]));
-      } catch (const WorkStopped&) {
+      } catch (const Stopped&) {
         is_stopped = true;  // no task is begun again after a stop
       } catch (...) {
         failure = refusal_or_current(group.account.get());

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <utility>
 
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/hub/http.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/config_fields.h"
@@ -142,7 +142,7 @@ MeasuredPart PartWorker::measure(std::span<const HeadId> heads, const std::stop_
   observer.warning = [&part](const std::string& line) { part.warnings.push_back(line); };
   HeadOutcomes outcomes = measure_heads(prepared_, config_, tasks, {.workers = 1, .stop = stop}, observer);
   if (outcomes.failure) std::rethrow_exception(outcomes.failure);
-  if (outcomes.interrupted) throw Stopped();
+  if (outcomes.interrupted) throw_stopped();
   part.heads = std::move(outcomes.heads);
   for (HeadOutcome& outcome : part.heads) show_as_planned(outcome);
   return part;

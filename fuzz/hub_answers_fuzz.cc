@@ -2,16 +2,15 @@
 // result leaves the cache's folder. The first byte selects the parser.
 
 #include <algorithm>
-#include <chrono>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/hub/http_headers.h"
-#include "attention_plasticity/hub/listing.h"
-#include "attention_plasticity/hub/refusal.h"
+#include "attention_plasticity/hub/answers.h"
 
 namespace ap = attention_plasticity;
 
@@ -25,38 +24,23 @@ bool is_on_one_line(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-// Reads the lines as the status and the headers of one response. Every value goes to every parser of values.
+// Reads the first line as a status and the others as headers of one answer.
 void read_headers(std::string_view block) {
-  const auto now = std::chrono::system_clock::time_point{std::chrono::sys_days{std::chrono::year{2030} / 1 / 1}};
-  ap::HttpHeaders headers;
-  int status = 400;
+  ap::HttpResponse response;
+  response.status = 400;
   for (std::string_view rest = block; !rest.empty();) {
-    const std::size_t size = std::min(rest.find('\n'), rest.size() - 1) + 1;
-    const std::string_view line = rest.substr(0, size);
-    rest.remove_prefix(size);
-    if (const auto number = ap::parse_size(line)) status = static_cast<int>(*number % 1000);
-    headers.add_line(line);
-    ap::entity_tag(line);
-    if (const auto page = ap::next_page(line)) require(!page->empty() && is_on_one_line(*page));
-    if (const auto range = ap::parse_content_range(line)) {
-      require(range->first <= range->last && range->last + 1 > range->last);
-      require(!range->total || *range->total > range->last);
-    }
-  }
-  for (const char* const name : {"Link", "ETag", "X-Linked-Etag", "X-Linked-Size", "Content-Length", "Content-Range"}) {
-    const auto value = headers.find(name);
-    if (!value) continue;
-    ap::entity_tag(*value);
-    ap::next_page(*value);
-    ap::parse_size(*value);
-    ap::parse_content_range(*value);
-  }
-  if (const auto wait = ap::asked_wait(headers, now)) {
-    require(*wait >= std::chrono::seconds{0} && *wait <= ap::longest_asked_wait);
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    std::from_chars(line.data(), line.data() + line.size(), response.status);
+    const std::size_t colon = std::min(line.find(':'), line.size());
+    const std::string_view value = line.substr(std::min(colon + 2, line.size()));
+    response.headers[ap::lower_case(line.substr(0, colon))] = value;
+    require(ap::entity_tag(value).size() <= value.size());
+    ap::next_page(value);
   }
   for (const bool has_token : {false, true}) {
     const ap::HubQuestion question{"https://hub.test", "org/name", "main", "a.parquet", has_token};
-    require(is_on_one_line(ap::refusal_error(question, status, headers, now).what()));
+    require(is_on_one_line(ap::refusal_error(question, response).what()));
   }
 }
 

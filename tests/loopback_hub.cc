@@ -32,7 +32,6 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/hub/http_headers.h"
 #include "attention_plasticity/hub/loopback_hub_testing.h"
 
 namespace {
@@ -60,8 +59,8 @@ void add_folder(LoopbackHub& hub, const std::string& repo, const std::string& br
   }
 }
 
-std::size_t parse_number(std::string_view text) {
-  const auto number = parse_size(text);
+std::size_t required_number(std::string_view text) {
+  const auto number = parse_number(text);
   if (!number) throw std::runtime_error(fmt::format("'{}' is not a number", text));
   return *number;
 }
@@ -80,10 +79,10 @@ FaultFlag parse_fault(std::string_view text) {
     text = text.substr(0, at);
   }
   if (const auto x = text.find('x'); x != std::string_view::npos) {
-    flag.times = parse_number(text.substr(x + 1));
+    flag.times = required_number(text.substr(x + 1));
     text = text.substr(0, x);
   }
-  flag.number = parse_number(text);
+  flag.number = required_number(text);
   return flag;
 }
 
@@ -116,9 +115,9 @@ void apply_flag(LoopbackHub& hub, Settings& settings, const std::string& flag, c
   } else if (flag == "--token") {
     settings.options.token = value;
   } else if (flag == "--page_size") {
-    settings.options.page_size = parse_number(value);
+    settings.options.page_size = required_number(value);
   } else if (flag == "--slow") {
-    hub.set_bytes_per_second(parse_number(value));
+    hub.set_bytes_per_second(required_number(value));
   } else if (flag == "--fail") {
     const FaultFlag fault = parse_fault(value);
     hub.inject(fault.requests, refuse_with(static_cast<int>(fault.number)), fault.times);

@@ -1,5 +1,9 @@
-// What goes wrong between the program and the Hub: names, access, the network, damaged files.
+// Failures between the program and the Hub: names, access, the network, damaged files.
 
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -73,6 +77,57 @@ TEST_F(ProgramHubFailure, ATokenIsNeverShownNorWrittenDown) {
     }
   }
   for (const HubRequest& request : hub_.requests(of_storage)) EXPECT_FALSE(request.headers.contains("authorization"));
+}
+
+// A server of https, by the program openssl: it sends the files of a folder as whole answers.
+class EncryptedServer {
+ public:
+  explicit EncryptedServer(const fs::path& folder) : certificate_(folder / "certificate.pem") {
+    const std::string key = (folder / "key.pem").string();
+    const std::string command = fmt::format(
+        "cd '{}' && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext "
+        "subjectAltName=IP:127.0.0.1 -keyout '{}' -out '{}' 2>/dev/null && echo $$ && exec openssl s_server -HTTP "
+        "-accept 127.0.0.1:0 -cert '{}' -key '{}' 2>/dev/null",
+        folder.string(), key, certificate_.string(), certificate_.string(), key);
+    output_ = ::popen(command.c_str(), "r");
+    std::array<char, 256> line{};
+    while (output_ != nullptr && std::fgets(line.data(), static_cast<int>(line.size()), output_) != nullptr) {
+      const std::string text(line.data(), std::strcspn(line.data(), "\n"));
+      if (process_ == 0) process_ = std::stoi(text);
+      if (!text.starts_with("ACCEPT ")) continue;
+      origin_ = "https://127.0.0.1" + text.substr(text.rfind(':'));
+      return;
+    }
+  }
+  ~EncryptedServer() {
+    if (process_ > 0) ::kill(process_, SIGTERM);
+    if (output_ != nullptr) ::pclose(output_);
+  }
+  EncryptedServer(const EncryptedServer&) = delete;
+  EncryptedServer& operator=(const EncryptedServer&) = delete;
+
+  const std::string& origin() const { return origin_; }
+  const fs::path& certificate() const { return certificate_; }
+
+ private:
+  fs::path certificate_;
+  std::string origin_;
+  std::FILE* output_ = nullptr;
+  pid_t process_ = 0;
+};
+
+TEST_F(ProgramHubFailure, ARedirectFromHttpsToHttpIsNotFollowed) {
+  const fs::path folder = here_ / "server";
+  const fs::path answer = folder / "api/datasets/org/dump/revision/main";
+  fs::create_directories(answer.parent_path());
+  write_bytes(answer, fmt::format("HTTP/1.0 302 Found\r\nLocation: {}/api/datasets/org/dump/revision/main\r\n\r\n",
+                                  hub_.endpoint()));
+  const EncryptedServer server(folder);
+  ASSERT_FALSE(server.origin().empty());
+  const std::string lost = complaint(5, from_hub({}, {"HF_ENDPOINT=" + server.origin(), "HF_TOKEN=hf_secret",
+                                                      "REQUESTS_CA_BUNDLE=" + server.certificate().string()}));
+  EXPECT_EQ(lost, "127.0.0.1 redirects to an address that is not of https, which is not followed; check HF_ENDPOINT");
+  EXPECT_TRUE(hub_.requests().empty());
 }
 
 TEST_F(ProgramHubFailure, NamesRevisionsNearAWrongOne) {

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "attention_plasticity/hub.h"
+#include "attention_plasticity/hub/answers.h"
 #include "attention_plasticity/hub/http.h"
-#include "attention_plasticity/hub/listing.h"
-#include "attention_plasticity/hub/refusal.h"
 
 namespace attention_plasticity {
 
@@ -66,13 +65,8 @@ class HubClient {
   const HubSettings& settings() const { return settings_; }
 
  private:
-  struct Answer {
-    HttpResponse response;
-    std::string url;  // where the last redirect led
-  };
-  /// Follows redirects. `look` gets the headers of every answer, redirects included.
-  Answer get(std::string url, std::optional<std::uint64_t> first_byte, std::chrono::seconds stall_timeout,
-             const std::function<void(const HttpHeaders&)>& look, const BodySink& body, const std::stop_token& stop);
+  HttpResponse get(const std::string& url, std::optional<std::uint64_t> first_byte, std::chrono::seconds stall_timeout,
+                   const BodySink& body, const std::stop_token& stop);
   /// The body of an answer of the API; its headers go to `headers`.
   std::string api_answer(const std::string& url, const HubQuestion& question, int attempts, HttpHeaders& headers,
                          const std::stop_token& stop);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/hub_fixture_testing.h"
 

@@ -4,14 +4,100 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
-#include "attention_plasticity/hub/loopback_answers_testing.h"
-#include "attention_plasticity/hub/loopback_target_testing.h"
-#include "attention_plasticity/hub/url.h"
+#include "attention_plasticity/hub/http.h"
+#include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {
 namespace {
+
+LoopbackFault wrong_answer(std::function<void(LoopbackAnswer&)> change) { return {{}, std::move(change)}; }
+
+// The bytes from `first` to before `end`.
+struct ByteRange {
+  std::size_t first;
+  std::size_t end;
+};
+
+// The range of `Range: bytes=...` in a file of `size` bytes. Nothing for a header that is not one range. A range
+// beyond the file begins at `size`.
+std::optional<ByteRange> parse_range(std::string_view header, std::size_t size) {
+  constexpr std::string_view unit = "bytes=";
+  const auto dash = header.find('-');
+  if (!header.starts_with(unit) || dash == std::string_view::npos) return std::nullopt;
+  const std::string_view first_text = header.substr(unit.size(), dash - unit.size());
+  const std::string_view last_text = header.substr(dash + 1);
+  const auto first = parse_number(first_text);
+  const auto last = parse_number(last_text);
+  if (first_text.empty() && last) return ByteRange{size - std::min(*last, size), size};
+  if (!first || (!last && !last_text.empty()) || (last && *last < *first)) return std::nullopt;
+  return ByteRange{std::min(*first, size), last ? std::min(*last, size - 1) + 1 : size};
+}
+
+// An answer of the API.
+LoopbackAnswer json_answer(std::string json) {
+  LoopbackAnswer answer;
+  answer.headers = {{"Content-Type", "application/json; charset=utf-8"},
+                    {"RateLimit", "\"api\";r=499;t=120"},
+                    {"RateLimit-Policy", "\"fixed window\";\"api\";q=500;w=300"}};
+  answer.body = std::move(json);
+  return answer;
+}
+
+// A refusal of the API. `message` may quote the request; characters that a header cannot hold become question marks.
+LoopbackAnswer refusal(int status, std::string_view code, std::string message) {
+  std::ranges::replace_if(message, [](char c) { return c < ' ' || c > '~'; }, '?');
+  LoopbackAnswer answer = json_answer(json_text({{"error", message}}));
+  answer.status = status;
+  if (!code.empty()) answer.set_header("X-Error-Code", std::string(code));
+  answer.set_header("X-Error-Message", message);
+  return answer;
+}
+
+LoopbackAnswer storage_refusal(int status, std::string_view code) {
+  LoopbackAnswer answer;
+  answer.status = status;
+  answer.headers = {{"Content-Type", "application/xml"}};
+  answer.body = fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{}</Code></Error>", code);
+  return answer;
+}
+
+// One page of a listing, with the address of the next page.
+LoopbackAnswer tree_answer(const std::string& origin, const LoopbackTarget& target, const LoopbackRepo& repo,
+                           const LoopbackSnapshot& snapshot, const std::string& folder) {
+  const std::size_t most = repo.options().page_size;
+  const LoopbackTreePage page = tree_page(snapshot, folder, target.is_true("recursive"), target.number("cursor", 0),
+                                          std::min(target.number("limit", most), most));
+  if (!page.has_folder) return refusal(404, "EntryNotFound", folder + " does not exist on " + snapshot.commit);
+  LoopbackAnswer answer = json_answer(page.json);
+  if (page.next > 0) {
+    std::string next = origin + target.path + "?";
+    for (const auto& [name, value] : target.query) {
+      if (name != "cursor") next += fmt::format("{}={}&", name, percent_encoded(value, Slashes::encode));
+    }
+    answer.set_header("Link", fmt::format("<{}cursor={}>; rel=\"next\"", next, page.next));
+  }
+  return answer;
+}
+
+// Makes the content, or the part of it that the request asks for, the body of an answer.
+void put_content(LoopbackAnswer& answer, const LoopbackRequest& request, const std::string& content) {
+  answer.set_header("Accept-Ranges", "bytes");
+  const auto header = request.headers.find("range");
+  const auto range = header == request.headers.end() ? std::nullopt : parse_range(header->second, content.size());
+  if (!range) {
+    answer.body = content;
+  } else if (range->first >= content.size()) {
+    answer.status = 416;
+    answer.set_header("Content-Range", fmt::format("bytes */{}", content.size()));
+  } else {
+    answer.status = 206;
+    answer.body = content.substr(range->first, range->end - range->first);
+    answer.set_header("Content-Range", fmt::format("bytes {}-{}/{}", range->first, range->end - 1, content.size()));
+  }
+}
 
 bool fits(const HubRequestPattern& pattern, const HubRequest& request) {
   return (!pattern.host || *pattern.host == request.host) &&
@@ -20,6 +106,74 @@ bool fits(const HubRequestPattern& pattern, const HubRequest& request) {
 }
 
 }  // namespace
+
+LoopbackFault refuse_with(int status, std::vector<std::pair<std::string, std::string>> headers) {
+  return wrong_answer([status, headers = std::move(headers)](LoopbackAnswer& answer) {
+    answer.status = status;
+    answer.headers = headers;
+    answer.body = "refused by the test\n";
+  });
+}
+
+LoopbackFault drop_after(std::size_t bytes) {
+  return wrong_answer([bytes](LoopbackAnswer& answer) { answer.drop_after = bytes; });
+}
+
+LoopbackFault reset_after(std::size_t bytes) {
+  return wrong_answer([bytes](LoopbackAnswer& answer) {
+    answer.drop_after = bytes;
+    answer.hard_drop = true;
+  });
+}
+
+LoopbackFault stall_after(std::size_t bytes) {
+  return wrong_answer([bytes](LoopbackAnswer& answer) { answer.stall_after = bytes; });
+}
+
+LoopbackFault slow_down_to(std::size_t bytes_per_second) {
+  return wrong_answer([bytes_per_second](LoopbackAnswer& answer) { answer.bytes_per_second = bytes_per_second; });
+}
+
+LoopbackFault truncate_to(std::size_t bytes) {
+  return wrong_answer([bytes](LoopbackAnswer& answer) { answer.body.resize(std::min(bytes, answer.body.size())); });
+}
+
+LoopbackFault flip_byte(std::size_t offset) {
+  return wrong_answer([offset](LoopbackAnswer& answer) {
+    if (answer.body.empty()) return;
+    char& byte = answer.body[std::min(offset, answer.body.size() - 1)];
+    byte = static_cast<char>(static_cast<unsigned char>(byte) ^ 1U);
+  });
+}
+
+LoopbackFault ignore_range() {
+  return {[](LoopbackRequest& request) { request.headers.erase("range"); }, {}};
+}
+
+LoopbackFault html_page() {
+  return wrong_answer([](LoopbackAnswer& answer) {
+    answer.status = 200;
+    answer.headers = {{"Content-Type", "text/html; charset=utf-8"}};
+    answer.body = "<!doctype html>\n<html><head><title>Sign in</title></head><body>Sign in to go on.</body></html>\n";
+  });
+}
+
+LoopbackFault with_header(std::string name, std::string value) {
+  return wrong_answer(
+      [name = std::move(name), value = std::move(value)](LoopbackAnswer& answer) { answer.set_header(name, value); });
+}
+
+LoopbackFault with_body(std::string body) {
+  return wrong_answer([body = std::move(body)](LoopbackAnswer& answer) { answer.body = body; });
+}
+
+LoopbackFault redirect_to(std::string location) {
+  return wrong_answer([location = std::move(location)](LoopbackAnswer& answer) {
+    answer.status = 302;
+    answer.body.clear();
+    answer.set_header("Location", location);
+  });
+}
 
 LoopbackHub::LoopbackHub() {
   // The machine may have a proxy, which cannot reach loopback addresses.

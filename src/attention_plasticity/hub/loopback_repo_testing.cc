@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "attention_plasticity/hub/content_digest.h"
+#include "attention_plasticity/hub/cache.h"
 #include "attention_plasticity/json/json.h"
 
 namespace attention_plasticity {

@@ -1,7 +1,9 @@
 #include "attention_plasticity/hub/loopback_server_testing.h"
 
 #include <arpa/inet.h>
+#include <curl/curl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,10 +14,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <system_error>
 
 #include "attention_plasticity/base/text.h"
-#include "attention_plasticity/hub/http_headers.h"
 
 namespace attention_plasticity {
 namespace {
@@ -138,7 +140,7 @@ std::optional<LoopbackRequest> parse_request(std::string_view head) {
 
 std::size_t request_body_size(const LoopbackRequest& request) {
   const auto length = request.headers.find("content-length");
-  return length == request.headers.end() ? 0 : parse_size(length->second).value_or(0);
+  return length == request.headers.end() ? 0 : parse_number(length->second).value_or(0);
 }
 
 std::string head_of(const LoopbackAnswer& answer) {
@@ -198,7 +200,56 @@ LoopbackAnswer refused_method() {
   return answer;
 }
 
+std::string percent_decoded(std::string_view text) {
+  int size = 0;
+  char* const decoded = curl_easy_unescape(nullptr, std::string(text).c_str(), static_cast<int>(text.size()), &size);
+  std::string result(decoded, static_cast<std::size_t>(size));
+  curl_free(decoded);
+  return result;
+}
+
+// Takes the text before `separator` off the front of `rest`.
+std::string_view take_until(std::string_view& rest, char separator) {
+  const std::string_view taken = rest.substr(0, rest.find(separator));
+  rest.remove_prefix(std::min(taken.size() + 1, rest.size()));
+  return taken;
+}
+
 }  // namespace
+
+std::optional<std::size_t> parse_number(std::string_view text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+LoopbackTarget::LoopbackTarget(std::string_view text) {
+  std::string_view folders = take_until(text, '?');
+  path = folders;
+  take_until(folders, '/');
+  while (!folders.empty()) parts.push_back(percent_decoded(take_until(folders, '/')));
+  while (!text.empty()) {
+    std::string_view value = take_until(text, '&');
+    const std::string name = percent_decoded(take_until(value, '='));
+    query[name] = percent_decoded(value);
+  }
+}
+
+std::string LoopbackTarget::rest(std::size_t first) const {
+  return first < parts.size()
+             ? fmt::format("{}", fmt::join(parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end(), "/"))
+             : "";
+}
+
+bool LoopbackTarget::is_true(const std::string& name) const {
+  const auto found = query.find(name);
+  return found != query.end() && lower_case(found->second) == "true";
+}
+
+std::size_t LoopbackTarget::number(const std::string& name, std::size_t otherwise) const {
+  const auto found = query.find(name);
+  return found == query.end() ? otherwise : parse_number(found->second).value_or(otherwise);
+}
 
 void LoopbackAnswer::set_header(std::string_view name, std::string value) {
   for (auto& header : headers) {

@@ -42,6 +42,24 @@ struct LoopbackAnswer {
   void set_header(std::string_view name, std::string value);
 };
 
+/// A number of digits only; nothing for other text and for numbers that are too large.
+std::optional<std::size_t> parse_number(std::string_view text);
+
+/// For tests: the target of a request, parsed. Parts, names and values are percent-decoded after they are separated, so
+/// that an encoded slash separates nothing.
+struct LoopbackTarget {
+  explicit LoopbackTarget(std::string_view text);
+
+  /// The parts from number `first` on, with slashes between them.
+  std::string rest(std::size_t first) const;
+  bool is_true(const std::string& name) const;
+  std::size_t number(const std::string& name, std::size_t otherwise) const;
+
+  std::string path;  ///< as received, without the query
+  std::vector<std::string> parts;
+  std::map<std::string, std::string> query;
+};
+
 /// For tests: an HTTP/1.1 server for HEAD and GET on an address of the loopback network, with one thread for each
 /// connection, and keep-alive. Its destructor closes all connections, stalled ones too.
 class LoopbackServer {

@@ -11,7 +11,7 @@
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/hub/url.h"
+#include "attention_plasticity/hub/http.h"
 
 namespace attention_plasticity {
 namespace {

@@ -12,7 +12,6 @@
 #include "attention_plasticity/base/nearest_name.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/hub/content_digest.h"
 #include "attention_plasticity/hub/hub_client.h"
 
 namespace attention_plasticity {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "attention_plasticity/hub.h"
+#include "attention_plasticity/hub/answers.h"
 #include "attention_plasticity/hub/cache.h"
-#include "attention_plasticity/hub/listing.h"
 
 namespace attention_plasticity {
 
@@ -28,12 +28,12 @@ class Snapshot {
   const std::string& commit() const { return commit_; }
   /// The paths of all its files; only of cached files when is_from_cache().
   const std::vector<std::string>& paths() const { return paths_; }
-  /// Whether the revision was looked up in the cache only.
+  /// True if the revision was looked up in the cache only.
   bool is_from_cache() const { return from_cache_; }
   std::filesystem::path folder() const { return cache_.snapshot(commit_); }
   bool has(const std::string& path) const { return cache_.holds_file(commit_, path); }
 
-  /// Those of these files that are not on disk, with sizes and digests from the Hub's listing, in the given order.
+  /// The files among `paths` that are not on disk, with sizes and digests from the Hub's listing, in the given order.
   /// Throws Error(network) when a file is missing and is_from_cache().
   std::vector<RepoFile> missing(const std::vector<std::string>& paths, const std::stop_token& stop);
 

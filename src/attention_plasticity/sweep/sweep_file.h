@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/hub/listing.h"
+#include "attention_plasticity/hub/answers.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/settings/field.h"
 

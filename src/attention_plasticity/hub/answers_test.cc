@@ -1,12 +1,14 @@
-#include "attention_plasticity/hub/listing.h"
+#include "attention_plasticity/hub/answers.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attention_plasticity/error.h"
@@ -293,6 +295,182 @@ TEST(Listing, RefusesWhatIsLongerThanAnyAnswer) {
   const std::string blanks(longest_answer - 2, ' ');
   EXPECT_TRUE(parse_tree_page(blanks + "[]").empty());
   expect_no_answer(parse_tree_page, blanks + " []");
+}
+
+TEST(EntityTag, LosesQuotesAndWeakness) {
+  EXPECT_EQ(entity_tag("\"abc\""), "abc");
+  EXPECT_EQ(entity_tag("W/\"abc\""), "abc");
+  EXPECT_EQ(entity_tag("\"\""), "");
+  for (const char* tag : {"abc", "", "\"", "W/", "W/\"", "\"abc", "abc\"", "W/abc"}) EXPECT_EQ(entity_tag(tag), tag);
+}
+
+TEST(NextPage, IsTheLinkWhoseRelationIsNext) {
+  EXPECT_EQ(next_page("<https://h/api?cursor=a%3D>; rel=\"next\""), "https://h/api?cursor=a%3D");
+  EXPECT_EQ(next_page("<a>; rel=\"first\", <b?x=1,2;y=3>; rel=\"next\", <c>; rel=\"last\""), "b?x=1,2;y=3");
+  for (const char* link :
+       {"", "a; rel=\"next\"", "<a", "<a>", "<a>; rel=\"nexts\"", "<>; rel=\"next\"", "<a>; rel=\"prev\","}) {
+    EXPECT_EQ(next_page(link), "") << link;
+  }
+}
+
+RefusalReason reason_of(int status, const HttpHeaders& headers, bool has_token = false) {
+  return refusal_reason({status, headers, {}, {}}, has_token);
+}
+
+HubQuestion question(bool has_token) { return {"https://hub.test", "org/name", "v2", "a/b.parquet", has_token}; }
+
+Error refusal_of(int status, const HttpHeaders& headers, bool has_token = false) {
+  return refusal_error(question(has_token), {status, headers, {}, {}});
+}
+
+std::string message_of(int status, const HttpHeaders& headers, bool has_token = false) {
+  return refusal_of(status, headers, has_token).what();
+}
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// One answer for each reason.
+struct Case {
+  RefusalReason reason;
+  int status;
+  HttpHeaders headers;
+  bool has_token;
+  ErrorKind kind;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const bool has_token : {false, true}) {
+    all.push_back(
+        {RefusalReason::no_revision, 404, {{"x-error-code", "RevisionNotFound"}}, has_token, ErrorKind::input});
+    all.push_back({RefusalReason::no_file, 404, {{"x-error-code", "EntryNotFound"}}, has_token, ErrorKind::input});
+    all.push_back({RefusalReason::gated, 401, {{"x-error-code", "GatedRepo"}}, has_token, ErrorKind::access});
+    all.push_back({RefusalReason::gated, 403, {{"x-error-code", "GatedRepo"}}, has_token, ErrorKind::access});
+    all.push_back({RefusalReason::no_repo, 404, {{"x-error-code", "RepoNotFound"}}, has_token, ErrorKind::access});
+    all.push_back({RefusalReason::no_repo, 401, {{"x-error-code", "RepoNotFound"}}, has_token, ErrorKind::access});
+    all.push_back({RefusalReason::disabled,
+                   403,
+                   {{"x-error-message", "Access to this resource is disabled."}},
+                   has_token,
+                   ErrorKind::access});
+    all.push_back({RefusalReason::forbidden, 403, {}, has_token, ErrorKind::access});
+    all.push_back({RefusalReason::rate_limit, 429, {}, has_token, ErrorKind::network});
+    all.push_back({RefusalReason::server, 500, {}, has_token, ErrorKind::network});
+    all.push_back({RefusalReason::server, 503, {}, has_token, ErrorKind::network});
+    all.push_back({RefusalReason::other, 400, {}, has_token, ErrorKind::network});
+    all.push_back({RefusalReason::other, 404, {}, has_token, ErrorKind::network});
+    all.push_back({RefusalReason::other, 408, {}, has_token, ErrorKind::network});
+    all.push_back({RefusalReason::other, 416, {}, has_token, ErrorKind::network});
+    all.push_back({RefusalReason::other, 999, {}, has_token, ErrorKind::network});
+  }
+  const HttpHeaders invalid{{"x-error-message", "Invalid credentials in Authorization header"}};
+  all.push_back({RefusalReason::wrong_token, 401, invalid, true, ErrorKind::access});
+  all.push_back({RefusalReason::wrong_token, 401, {}, true, ErrorKind::access});
+  all.push_back({RefusalReason::no_repo, 401, {}, false, ErrorKind::access});
+  all.push_back(
+      {RefusalReason::no_repo, 401, {{"x-error-message", "Invalid username or password."}}, false, ErrorKind::access});
+  return all;
+}
+
+TEST(RefusalReason, FollowsCodeMessageAndStatus) {
+  for (const Case& c : cases()) {
+    EXPECT_EQ(reason_of(c.status, c.headers, c.has_token), c.reason)
+        << c.status << (c.headers.empty() ? "" : c.headers.begin()->second) << c.has_token;
+  }
+}
+
+TEST(RefusalReason, TakesTheCodeBeforeTheMessageAndTheStatus) {
+  const std::pair<const std::string, std::string> disabled{"x-error-message", "Access to this resource is disabled."};
+  EXPECT_EQ(reason_of(401, {{"x-error-code", "GatedRepo"}, disabled}, true), RefusalReason::gated);
+  EXPECT_EQ(reason_of(404, {{"x-error-code", "RepoNotFound"}, disabled}), RefusalReason::disabled);
+  EXPECT_EQ(reason_of(500, {{"x-error-code", "EntryNotFound"}}), RefusalReason::no_file);
+  EXPECT_EQ(reason_of(403, {{"x-error-code", "SomethingElse"}}), RefusalReason::forbidden);
+}
+
+TEST(RefusalError, HasTheKindOfItsReason) {
+  for (const Case& c : cases()) {
+    EXPECT_EQ(refusal_of(c.status, c.headers, c.has_token).kind(), c.kind) << c.status;
+  }
+}
+
+TEST(RefusalError, SaysWhatToDoAboutAGate) {
+  EXPECT_EQ(message_of(401, {{"x-error-code", "GatedRepo"}}),
+            "org/name is gated: ask for access at https://hub.test/datasets/org/name, then pass a token of that "
+            "account in HF_TOKEN");
+  const std::string refused =
+      message_of(403, {{"x-error-code", "GatedRepo"}, {"x-error-message", "awaiting review"}}, true);
+  EXPECT_TRUE(holds(refused, "account of the token has no access")) << refused;
+  EXPECT_TRUE(holds(refused, "https://hub.test/datasets/org/name")) << refused;
+  EXPECT_TRUE(holds(refused, "'awaiting review'")) << refused;
+}
+
+TEST(RefusalError, NamesTheRepositoryThatIsNotThere) {
+  EXPECT_EQ(message_of(401, {}),
+            "there is no dataset org/name on https://hub.test, or it is private: check the name, or set HF_TOKEN to a "
+            "token that may read it");
+  const std::string with_token = message_of(404, {{"x-error-code", "RepoNotFound"}}, true);
+  EXPECT_TRUE(holds(with_token, "no dataset org/name on https://hub.test")) << with_token;
+  EXPECT_TRUE(holds(with_token, "the token may not read it")) << with_token;
+  EXPECT_FALSE(holds(with_token, "set HF_TOKEN")) << with_token;
+}
+
+TEST(RefusalError, NamesTheRevisionAndTheFile) {
+  const std::string no_revision = message_of(404, {{"x-error-code", "RevisionNotFound"}});
+  EXPECT_TRUE(holds(no_revision, "org/name has no revision 'v2'")) << no_revision;
+  const std::string no_file = message_of(404, {{"x-error-code", "EntryNotFound"}});
+  EXPECT_TRUE(holds(no_file, "no file 'a/b.parquet' in revision 'v2'")) << no_file;
+}
+
+TEST(RefusalError, SaysThatTheTokenIsWrong) {
+  const std::string message = message_of(401, {}, true);
+  EXPECT_TRUE(holds(message, "does not accept the token of HF_TOKEN or the token file")) << message;
+  EXPECT_TRUE(holds(message, "https://hub.test/settings/tokens")) << message;
+}
+
+TEST(RefusalError, SaysHowLongTheRateLimitLasts) {
+  const std::string raise = "the limit is higher with a token";
+  const auto message = [](std::optional<std::chrono::seconds> wait, bool has_token) {
+    return std::string(refusal_error(question(has_token), {429, {}, {}, {}, wait}).what());
+  };
+  const std::string limited = message(std::chrono::seconds(55), false);
+  EXPECT_TRUE(holds(limited, "(429)") && holds(limited, "in 55 s") && holds(limited, raise)) << limited;
+  EXPECT_FALSE(holds(message(std::chrono::seconds(55), true), raise));
+  EXPECT_TRUE(holds(message({}, false), "in a few minutes"));
+}
+
+TEST(RefusalError, NamesTheStatusOfOtherTrouble) {
+  for (const int status : {400, 404, 418, 500, 503}) {
+    const std::string message = message_of(status, {{"x-error-message", "out of order"}});
+    EXPECT_TRUE(holds(message, "status " + std::to_string(status)) && holds(message, "'out of order'")) << message;
+    EXPECT_TRUE(holds(message, "try again later")) << message;
+  }
+}
+
+TEST(RefusalError, NeverShowsATokenOrAQuery) {
+  for (Case c : cases()) {
+    for (const char* words :
+         {"token hf_SecretSecret is wrong", "Bearer SecretSecret is wrong",
+          "cannot read https://cdn.test/x?X-Amz-Signature=SecretSecret", "Signature=SecretSecret"}) {
+      HttpHeaders headers = c.headers;
+      headers["x-error-message"] = words;
+      headers["location"] = "https://cdn.test/x?X-Amz-Signature=SecretSecret";
+      const std::string message = message_of(c.status, headers, c.has_token);
+      EXPECT_FALSE(holds(message, "Secret") || holds(message, "?") || holds(message, "hf_")) << message;
+    }
+  }
+}
+
+TEST(RefusalError, IsOneLineThatTerminalsCanShow) {
+  const std::string wild = "\x1b[2J\n" + std::string(500, 'x');
+  for (const Case& c : cases()) {
+    HttpHeaders headers = c.headers;
+    headers["x-error-message"] = std::string(500, 'x') + "\xff";
+    const HubQuestion odd{"https://hub.test", wild, wild, wild, c.has_token};
+    const std::string message = refusal_error(odd, {c.status, headers, {}, {}}).what();
+    EXPECT_EQ(message.find_first_of("\x1b\n\xff"), std::string::npos) << message;
+    EXPECT_LT(message.size(), 600U);
+    EXPECT_GT(message.size(), 40U);
+  }
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ void read_figures(std::string_view text) {
   ap::add_figures(run, file.path());
 }
 
-// What is recorded of an address is an address again, without anything more to hide.
+// The recorded form of an address is an address again, without anything more to hide.
 void read_address(std::string_view text) {
   if (!ap::is_store_address(text)) return;
   const ap::StoreAddress address(text);

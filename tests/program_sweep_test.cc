@@ -160,6 +160,34 @@ TEST_F(ProgramSweep, WrongUseEndsBeforeAnyRun) {
             "attention-plasticity: --engine ray places the heads by itself; leave out --shard, --plan and --plan_only");
 }
 
+TEST_F(ProgramSweep, RunsThatWouldReplaceEachOthersFilesAreRefused) {
+  write_sweep(
+      "  - {name: a, dataset_local_root: dumps/step-9}\n  - {name: b, dataset_local_root: dumps/step-9, seed: 5}\n",
+      "output_csv: " + (here_ / "all/m.csv").string() + "\n");
+  for (const bool is_dry : {false, true}) {
+    const Outcome outcome = is_dry ? run({"sweep", "sweep.yaml", "--dry-run"}) : run({"sweep", "sweep.yaml"});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_TRUE(first_line(outcome.err)
+                    .starts_with("attention-plasticity: sweep.yaml:5: the runs 'a' and 'b' would both write '"))
+        << outcome.err;
+  }
+  EXPECT_EQ(names_in(here_.path()), (Lines{"dumps", "sweep.yaml"}));
+}
+
+TEST_F(ProgramSweep, ALineFeedInANameIsSpelledOut) {
+  copy_dump("x\ny: done");
+  write_sweep("  - {dataset_local_root: dumps/x*}\n", "num_triples: 0\n");
+  const Outcome dry = run({"sweep", "sweep.yaml", "--dry-run"});
+  EXPECT_EQ(lines_of(dry.out), (Lines{"x\\ny: done: to do; 8 heads of dumps/x\\ny: done", "# 1 run, below out"}));
+  const Outcome outcome = run({"sweep", "sweep.yaml"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(lines_starting(outcome.err, "["), (Lines{"[1/1] x\\ny: done: 8 heads"}));
+  EXPECT_TRUE(lines_starting(outcome.err, "y: done").empty()) << outcome.err;
+  EXPECT_TRUE(fs::exists(here_ / "out/x\ny: done/run.json"));
+  write_sweep("  - {dataset_local_root: dumps/step-9}\n", "output_csv: x\n");
+  EXPECT_EQ(run({"sweep", "sweep.yaml", "-o", "out\nz"}).out, "1 of 1 run done, 0 failed: out\\nz/sweep.csv\n");
+}
+
 TEST_F(ProgramSweep, CompareFollowsTheFinishedRunsOfASweep) {
   fs::create_directories(here_ / "dumps/step-1");
   write_sweep(both);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "attention_plasticity/base/printable.h"
 #include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_table.h"
@@ -42,7 +43,7 @@ const FieldTable<SweepFlags>& sweep_table() {
   return table;
 }
 
-// What may be given on the command line for all runs.
+// Fields that the command line may set for all runs.
 const std::vector<Field>& shared_fields() {
   static const std::vector<Field> fields = [] {
     std::vector<Field> chosen;
@@ -72,15 +73,15 @@ class SweepWork {
     for (const SweepRun& run : sweep_.runs) {
       try {
         const SweepForecast known = forecast(run, hub_, interruption_.token());
-        print(fmt::format("{}: {}; {} of {}\n", run.name, known.is_complete ? "done" : "to do",
-                          counted_text(known.heads, "head"), known.dump));
+        print_line(fmt::format("{}: {}; {} of {}", run.name, known.is_complete ? "done" : "to do",
+                               counted_text(known.heads, "head"), known.dump));
       } catch (const Error& error) {
         tell_line(failure_line(
             run.name, error.file().empty() ? error.what() : fmt::format("{}: {}", error.file(), error.what())));
         code = some_heads_failed;
       }
     }
-    print(fmt::format("# {}, below {}\n", counted_text(sweep_.runs.size(), "run"), sweep_.output_dir));
+    print_line(fmt::format("# {}, below {}", counted_text(sweep_.runs.size(), "run"), sweep_.output_dir));
     return code;
   }
 
@@ -101,6 +102,9 @@ class SweepWork {
   }
 
  private:
+  // Names of runs are names of folders and branches, which may hold line feeds.
+  static void print_line(const std::string& line) { print(printable_text(line) + "\n"); }
+
   static std::string failure_line(const std::string& name, const std::string& why) {
     return fmt::format("{} failed: {}", name, why);
   }
@@ -157,8 +161,8 @@ class SweepWork {
     if (run.state == SweepState::failed) {
       tell_failure(place + failure_line(run.name, run.message), terminal_);
     } else if (verbosity_ != Verbosity::quiet) {
-      tell(fmt::format("{}{}: {}{}\n", place, run.name, counted_text(run.heads_done, "head"),
-                       outcome.was_complete ? ", done before" : ""));
+      tell_line(fmt::format("{}{}: {}{}", place, run.name, counted_text(run.heads_done, "head"),
+                            outcome.was_complete ? ", done before" : ""));
     }
   }
 
@@ -173,8 +177,8 @@ class SweepWork {
     const auto failed = static_cast<std::size_t>(std::ranges::count(index_, SweepState::failed, &IndexedRun::state));
     const bool heads_failed = std::ranges::any_of(index_, [](const IndexedRun& run) { return run.heads_failed > 0; });
     if (verbosity_ != Verbosity::quiet) {
-      print(fmt::format("{} of {} done, {} failed: {}\n", index_.size() - failed, counted_text(index_.size(), "run"),
-                        failed, files.front()));
+      print_line(fmt::format("{} of {} done, {} failed: {}", index_.size() - failed, counted_text(index_.size(), "run"),
+                             failed, files.front()));
     }
     if (failed == index_.size() && first_error_) return exit_code(*first_error_);
     return failed > 0 || heads_failed ? some_heads_failed : 0;

@@ -10,9 +10,9 @@
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/settings/field.h"
 
-// A sweep is a list of runs in a YAML file: fields of the configuration that all runs share, and under `runs` what is
-// special to each, with its name. An item may stand for several runs: a pattern of folders in `dataset_local_root`, or
-// of branches and tags in `dataset_revision`.
+// A sweep is a list of runs in a YAML file: fields of the configuration that all runs share, and under `runs` those of
+// each run, with its name. An item may stand for several runs: a pattern of folders in `dataset_local_root`, or of
+// branches and tags in `dataset_revision`.
 //
 //     output_dir: out/sweep
 //     num_triples: 20000
@@ -39,19 +39,13 @@ struct Sweep {
 using RefsOf = std::function<RepoRefs(const std::string& repo)>;
 
 /// Reads a sweep. `flags` win over the file, for all runs. A relative path is one from the working folder, as in any
-/// configuration. Runs of a pattern are in the order of the numbers in their names. Throws Error(usage), naming file
-/// and line, as read_yaml_list and resolve_config do; for a file without `output_dir`, a name that is no folder's or
-/// occurs twice, a pattern that nothing matches, more than 10,000 runs, and more than 64 MiB of settings in all runs
-/// together.
+/// configuration. Patterns are those of glob(3) and fnmatch(3); their runs are in the order of the numbers in their
+/// names (strverscmp). Throws Error(usage), naming file and line, as read_yaml_list and resolve_config do; for a file
+/// without `output_dir`, a name that is no folder's or occurs twice, two runs that write the same file, a pattern that
+/// nothing matches, and more than 10,000 runs.
 Sweep read_sweep(const std::string& file, std::span<const Setting> flags, const RefsOf& refs);
 
 /// The fields of an item: `name` and those of the configuration.
 const std::vector<Field>& sweep_item_fields();
-
-/// Whether a name matches a pattern, in which * stands for any characters and ? for one.
-bool matches_pattern(std::string_view name, std::string_view pattern);
-
-/// Whether one name stands before another: as text, but numbers in them by their value.
-bool comes_before(std::string_view one, std::string_view other);
 
 }  // namespace attention_plasticity

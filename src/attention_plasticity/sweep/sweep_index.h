@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-// What a sweep has done so far: sweep.csv for people and other programs, sweep.json for this one (docs/formats.md).
+// The index of a sweep: sweep.csv for people and other programs, sweep.json for this one (docs/formats.md).
 
 namespace attention_plasticity {
 
@@ -28,7 +28,7 @@ struct IndexedRun {
   std::size_t heads_failed = 0;
   double exact = unknown;  ///< mean over heads of ap_exact
   double exact_error = unknown;
-  double overall = unknown;  ///< the same of ap_overall
+  double overall = unknown;  ///< mean over heads of ap_overall
   double overall_error = unknown;
   std::string message = {};  ///< why it failed, or some of its heads; empty: they did not
 };

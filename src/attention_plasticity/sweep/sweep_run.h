@@ -13,16 +13,16 @@
 
 namespace attention_plasticity {
 
-/// How the runs of a sweep are measured.
+/// Settings that all runs of a sweep share.
 struct SweepMeans {
   int workers = 1;
   HubSettings hub = {};
   PartEngine engine = {};  ///< empty: this process measures
-  /// What a run cost, given what other processes took. The library reads no clock.
+  /// Returns the cost of a run, given that of other processes. The library reads no clock.
   std::function<RunResources(const CostElsewhere&)> resources = {};
 };
 
-/// What became of a run.
+/// The outcome of one run.
 struct SweepOutcome {
   IndexedRun run;
   bool was_complete = false;       ///< its results stood there already
@@ -30,15 +30,15 @@ struct SweepOutcome {
   std::optional<ErrorKind> error;  ///< of a run that failed as a whole
 };
 
-/// What the index says of a run before it was looked at.
+/// The entry of a run in the index before it is measured.
 IndexedRun indexed(const SweepRun& run);
 
-/// Does a run of a sweep, unless its results stand in its folder already: the same program, files and configuration.
-/// Heads that an earlier try kept are used, if they are of the same run. Does not throw Error: the outcome tells.
+/// Measures a run of a sweep, unless its folder has the results of this program, files and configuration already. Uses
+/// the saved heads of an earlier attempt at this run. Does not throw Error: the outcome contains it.
 SweepOutcome do_sweep_run(const SweepRun& run, const SweepMeans& means, const RunObserver& observer,
                           const std::stop_token& stop);
 
-/// What is known of a run without measuring: heads to measure, or that it is complete.
+/// The heads of a run, and whether it is complete, without measuring.
 struct SweepForecast {
   std::string dump;
   std::size_t heads = 0;

@@ -11,9 +11,9 @@
 #include <span>
 #include <utility>
 
-#include "attention_plasticity/analysis/example_groups.h"
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/analysis/query_statistics.h"
+#include "attention_plasticity/analysis/run_groups.h"
 #include "attention_plasticity/base/widen.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/head_file_writer.h"
@@ -126,8 +126,8 @@ std::shared_ptr<const Head> make_head(std::size_t rows, std::size_t dim) {
   head->lines = moments.finish();
   head->slope = head->lines.slope;
   head->component0 = standardised_component(head->vectors, 0);
-  const ap::ExampleGroups groups(ap::distinct_examples(head->queries.example, head->keys.example));
-  head->groups = {groups.count(), groups.of(head->queries.example), groups.of(head->keys.example)};
+  const ap::RunGroups groups(ap::ranges_of(ap::distinct_examples(head->queries.example, head->keys.example)));
+  head->groups = groups.of_head(head->queries.example, head->keys.example).rows;
   head->one_group = ap::split_rows(rows, {}, 0);
   head->by_group = ap::split_rows(rows, head->groups.of_query, head->groups.count);
   head->key_buckets = ap::group_by_bucket(head->keys);

@@ -113,14 +113,19 @@ void time_heads(const ap::PreparedRun& plan, std::size_t heads, Clock& clock) {
   std::optional<ap::OrientedKeys> keys;
   for (std::size_t head = 0; head < heads; ++head) {
     const ap::HeadTask& task = plan.tasks[head];
-    if (head == 0 || task.key_file != plan.tasks[head - 1].key_file) {
+    if (head == 0 || ap::keys_of(task.head).head != ap::keys_of(plan.tasks[head - 1].head).head) {
       ap::HeadRows rows;
-      clock.time(head, Step::read_keys, [&] { rows = ap::read_head_file(task.key_file, ap::Side::key).rows; });
+      clock.time(head, Step::read_keys, [&] {
+        rows = ap::read_head_file(plan.layout.file(ap::Side::key, ap::keys_of(task.head).head), ap::Side::key).rows;
+      });
       clock.time(head, Step::prepare_keys,
                  [&] { keys = ap::orient_keys(ap::KeptRows(std::move(rows)), ap::AnalysisOptions{}); });
     }
     ap::HeadRows queries;
-    clock.time(head, Step::read_queries, [&] { queries = ap::read_head_file(task.query_file, ap::Side::query).rows; });
+    clock.time(head, Step::read_queries, [&] {
+      queries =
+          ap::read_head_file(plan.layout.file(ap::Side::query, ap::queries_of(task.head).head), ap::Side::query).rows;
+    });
     std::optional<ap::LayerRotation> layer;
     if (plan.rotation) layer = plan.rotation->layer(task.head.layer, queries.width);
     for (const Step step : analyses) {

@@ -332,7 +332,7 @@ TEST_P(Docs, Hold) {
     // However the run of the page was split, its tables are the same.
     for (const char* table : {"head_metrics.csv", "head_groups.csv"}) {
       const std::string one = read_bytes(here_ / "out/large" / table);
-      for (const char* split : {"out/merged", "out/planned", "out/array"}) {
+      for (const char* split : {"out/merged", "out/sixteen", "out/array"}) {
         EXPECT_TRUE(read_bytes(here_ / split / table) == one) << split << "/" << table;
       }
     }

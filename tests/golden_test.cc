@@ -32,7 +32,8 @@ void PrintTo(const GoldenCase& golden, std::ostream* out) { *out << golden.name;
 RunResult run(const RunConfig& config) {
   const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {},
                            [](const std::string& warning) { ADD_FAILURE() << warning; }};
-  return run_analysis(prepare_run(config), config, {.workers = 2}, silent);
+  PreparedRun prepared = prepare_run(config);
+  return run_analysis(prepared, config, {.workers = 2}, silent);
 }
 
 // The columns of `table` that `other` has.

@@ -24,7 +24,8 @@ const fs::path examples = source_folder() / "examples";
 
 RunResult run(const RunConfig& config) {
   const RunObserver silent{[](const HeadEvent&) {}, [](const std::string&) {}};
-  return run_analysis(prepare_run(config), config, {.workers = 2}, silent);
+  PreparedRun prepared = prepare_run(config);
+  return run_analysis(prepared, config, {.workers = 2}, silent);
 }
 
 // Leaves out standard errors and the model-free check, which take most of the time.

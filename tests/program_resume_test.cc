@@ -126,7 +126,7 @@ TEST_F(ProgramResume, InterruptedRunSaysHowToGoOn) {
 
   const Outcome different = run(words({"--resume"}));
   EXPECT_EQ(different.code, 2);
-  EXPECT_NE(different.err.find("are of another run: --num_pairs_per_bucket was 20000 and is 2000; run without --resume "
+  EXPECT_NE(different.err.find("of another run: --num_pairs_per_bucket was 20000 and is 2000; run without --resume "
                                "to start afresh"),
             std::string::npos)
       << different.err;
@@ -136,7 +136,7 @@ TEST_F(ProgramResume, InterruptedRunSaysHowToGoOn) {
   const std::string command = built_program() + how.substr(how.find(" analyze"));
   const Outcome resumed = run_program({"-c", command}, shell);
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_NE(resumed.err.find("of 16 heads are kept\n"), std::string::npos) << resumed.err;
+  EXPECT_NE(resumed.err.find("of 16 heads are saved\n"), std::string::npos) << resumed.err;
   EXPECT_EQ(names_in(here_ / "out"), names_in(here_ / "one"));
 }
 

@@ -88,7 +88,7 @@ TEST_F(ProgramSignal, FirstOneKeepsFinishedHeadsAndEarlierResults) {
     EXPECT_EQ(outcome.code, code) << outcome.err;
     EXPECT_EQ(outcome.out, "");
     EXPECT_TRUE(is_plain_text(outcome.err)) << outcome.err;
-    EXPECT_EQ(lines_starting(outcome.err, "stopping; finished heads are kept; interrupt again to quit at once").size(),
+    EXPECT_EQ(lines_starting(outcome.err, "stopping; finished heads are saved; interrupt again to quit at once").size(),
               1U);
     const std::size_t finished = lines_starting(outcome.err, "[").size();
     ASSERT_GE(finished, 1U);
@@ -136,7 +136,7 @@ TEST_F(ProgramSignal, SecondOneQuitsAtOnce) {
   for (const int signal : {SIGSTOP, SIGINT, SIGTERM, SIGCONT}) program.send(signal);
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.signal, SIGTERM) << outcome.code << "\n" << outcome.err;
-  EXPECT_TRUE(outcome.err.ends_with("stopping; finished heads are kept; interrupt again to quit at once\n"))
+  EXPECT_TRUE(outcome.err.ends_with("stopping; finished heads are saved; interrupt again to quit at once\n"))
       << outcome.err;
   // The folder of a commit that had begun may be left.
   for (const std::string& name : names_in(here_ / "out")) EXPECT_TRUE(name.starts_with('.')) << name;
@@ -175,7 +175,7 @@ TEST_F(ProgramSignal, InTheTerminalTheBarGivesWay) {
   program.send(SIGINT);
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.code, 130);
-  EXPECT_NE(outcome.err.find("\r\x1b[Kstopping; finished heads are kept; interrupt again to quit at once\n"),
+  EXPECT_NE(outcome.err.find("\r\x1b[Kstopping; finished heads are saved; interrupt again to quit at once\n"),
             std::string::npos)
       << outcome.err;
 }

@@ -106,7 +106,7 @@ TEST_F(ProgramSweep, AFailedHeadIsInTheIndexAndMendedByTheSameCommand) {
   write_file_atomically(file, whole);
   outcome = run({"sweep", "sweep.yaml"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_NE(outcome.err.find("step-9: resuming: 7 of 8 heads are kept"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("step-9: resuming: 7 of 8 heads are saved"), std::string::npos) << outcome.err;
 }
 
 TEST_F(ProgramSweep, ADryRunShowsRunsAndWritesNothing) {
@@ -157,7 +157,7 @@ TEST_F(ProgramSweep, WrongUseEndsBeforeAnyRun) {
             "start the attention-plasticity that comes with it");
   EXPECT_FALSE(fs::exists(here_ / "out"));
   EXPECT_EQ(complaint(analyze_words(dump(), {"--engine", "ray", "--shard", "1/2"})),
-            "attention-plasticity: --engine ray places the heads by itself; leave out --shard, --plan and --plan_only");
+            "attention-plasticity: --engine ray places the heads by itself; leave out --shard");
 }
 
 TEST_F(ProgramSweep, RunsThatWouldReplaceEachOthersFilesAreRefused) {

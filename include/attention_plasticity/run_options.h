@@ -74,10 +74,10 @@ struct RunOptions {
   // The machine
   std::optional<int> max_workers = {};  ///< heads analysed at a time, >= 1; none: one per core the process may use
   std::optional<std::uint64_t> memory_limit = {};  ///< bytes of heads, keys and results; none: no bound
-  /// A folder, for this run alone, that keeps each head as soon as it is finished. A run that finds heads there takes
-  /// them instead of measuring them again; heads of other files, options or another version of the library are refused
-  /// with Error(usage). The folder is the caller's to remove. None: no heads are kept.
-  std::optional<std::filesystem::path> kept_heads = {};
+  /// A folder, for this run alone, in which each head is saved as soon as it is finished. A run that finds heads there
+  /// takes them instead of measuring them again; heads of other files, options or another version of the library are
+  /// refused with Error(usage). The folder is the caller's to remove. None: no heads are saved.
+  std::optional<std::filesystem::path> saved_heads = {};
 };
 
 }  // namespace attention_plasticity

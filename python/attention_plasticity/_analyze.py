@@ -45,7 +45,7 @@ def analyze(
     progress: bool | None = None,
     engine: Literal["local", "ray"] = "local",
     address: str | None = None,
-    kept_heads: str | os.PathLike[str] | None = None,
+    saved_heads: str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> Result:
     """Measures the heads of a dump.
@@ -58,8 +58,8 @@ def analyze(
         engine: who measures the heads of a dump: this process, or a Ray cluster whose nodes all see the dump.
         address: that of the Ray cluster; None: the one that this process is connected to, else the one of RAY_ADDRESS or
             of this machine, else a new one that ends with the call.
-        kept_heads: a folder, for this run alone, that keeps heads of a dump as they are finished. The same call goes on
-            where an earlier one ended, however it did. The folder is yours to remove.
+        saved_heads: a folder, for this run alone, in which heads of a dump are saved as they are finished. The same call
+            goes on where an earlier one ended, however it did. The folder is yours to remove.
         **options: the options of the configuration, by name. `help(ap.analyze)` lists them.
 
     Heads that cannot be measured are in `result.failures`, with a warning. Ctrl-C raises `Interrupted`, whose `result`
@@ -68,6 +68,9 @@ def analyze(
     Raises ConfigError, InputError, AccessError, NetworkError.
 
     """
+    if "kept_heads" in options:
+        warn("`kept_heads` is called `saved_heads` now")
+        saved_heads = options.pop("kept_heads")
     if engine not in ("local", "ray"):
         raise ConfigError(f"`engine: {engine}` should be local or ray")
     if address is not None and engine != "ray":
@@ -77,16 +80,16 @@ def analyze(
         options = {**said, **options}
     with Progress(progress) as tell:
         if isinstance(source, Mapping):
-            if engine != "local" or kept_heads is not None:
-                raise ConfigError("`engine` and `kept_heads` are for dumps; arrays are in this process")
+            if engine != "local" or saved_heads is not None:
+                raise ConfigError("`engine` and `saved_heads` are for dumps; arrays are in this process")
             run, raised = _run_arrays(source, dict(options), tell)
         elif engine == "ray":
             from ._ray.engine import RayEngine
 
             with RayEngine(address) as cluster:
-                run, raised = _run_dump(source, dict(options), tell, kept_heads, cluster)
+                run, raised = _run_dump(source, dict(options), tell, saved_heads, cluster)
         else:
-            run, raised = _run_dump(source, dict(options), tell, kept_heads)
+            run, raised = _run_dump(source, dict(options), tell, saved_heads)
     if raised is not None:
         if isinstance(raised, KeyboardInterrupt):
             raise Interrupted(Result._of_run(run) if len(run) else None) from raised
@@ -116,7 +119,7 @@ def _run_dump(
     source: str | os.PathLike[str] | None,
     options: dict[str, Any],
     tell: Progress,
-    kept_heads: str | os.PathLike[str] | None = None,
+    saved_heads: str | os.PathLike[str] | None = None,
     engine: Any = None,
 ) -> tuple[Any, Any]:
     from . import _runs
@@ -142,7 +145,7 @@ def _run_dump(
         raise ConfigError("analyze() needs a dump: a folder, a dataset of the Hub, a configuration or arrays")
     try:
         texts = as_texts({**named, **options}, without=_NO_OUTPUTS)
-        return _runs.run_dump(config_file, texts, ca_file(), kept_heads, engine, tell)
+        return _runs.run_dump(config_file, texts, ca_file(), saved_heads, engine, tell)
     except AccessError as error:
         if "dataset_name" not in named:
             raise

@@ -35,8 +35,8 @@ HEADLINES = ("ap_exact", "ap_overall")
 Columns = dict[str, "np.ndarray[Any, Any]"]
 
 
-class _Folder:
-    """The files of a run on disk, which are read when they are asked for.
+class _SavedRun:
+    """A run whose files are on disk; they are read when they are asked for.
 
     Another run may replace them meanwhile. Then every further use raises InputError: figures of two runs never mix.
     """
@@ -82,6 +82,49 @@ class _Folder:
         tables: list[Path] = list(self.found["tables"].values())
         return tables + ([self.found["run"]] if self.found["run"] else [])
 
+    @property
+    def model_name(self) -> str:
+        return str(self.run_json.get("model", {}).get("name") or "unknown model")
+
+    @property
+    def interrupted(self) -> bool:
+        return ".partial." in self.results.name
+
+    @property
+    def failures(self) -> list[tuple[Any, ...]]:
+        failed = self.run_json.get("heads", {}).get("failed", [])
+        return [(head["layer"], head["q_head"], None, head["file"], head["error"]) for head in failed]
+
+    def model_mean(self, column: str) -> tuple[float, float] | None:
+        summary = self.run_json.get("summary", {}).get(column)
+        return None if summary is None else (_number(summary["mean"]), _number(summary["se"]))
+
+    def save(self, folder: Path, overwrite: bool) -> list[Path]:
+        from . import _runs
+
+        self.require_unchanged()
+        return list(_runs.copy_results(self.results, folder, overwrite))
+
+
+class _MeasuredRun:
+    """A run in memory."""
+
+    def __init__(self, run: Any) -> None:
+        self._run = run
+        self.model_name = str(run.model_name)
+        self.interrupted = bool(run.interrupted)
+        self.failures: list[tuple[Any, ...]] = run.failures
+
+    def columns(self, name: str) -> Columns | None:
+        return cast("Columns", self._run.table(name))
+
+    def model_mean(self, column: str) -> tuple[float, float] | None:
+        _, mean, error = self._run.model_mean(column)
+        return mean, error
+
+    def save(self, folder: Path, overwrite: bool) -> list[Path]:
+        return [Path(path) for path in self._run.save(folder, overwrite)]
+
 
 class Result:
     """What was measured of the heads of a model.
@@ -94,50 +137,41 @@ class Result:
         raise TypeError("results come from analyze() and load()")
 
     @classmethod
-    def _make(cls, run: Any, folder: _Folder | None) -> Result:
+    def _make(cls, run: _MeasuredRun | _SavedRun | None) -> Result:
         self = object.__new__(cls)
-        self._run = run
-        self._folder = folder
+        self._run = cast("_MeasuredRun | _SavedRun", run)
+        self._saved = run if isinstance(run, _SavedRun) else None
         self._cache = {}
         self._heads = None
         return self
 
-    _run: Any
-    _folder: _Folder | None
+    _run: _MeasuredRun | _SavedRun
+    _saved: _SavedRun | None
     _cache: dict[str, Columns | None]
     _heads: pd.DataFrame | None
 
     @classmethod
     def _of_run(cls, run: Any) -> Result:
-        return cls._make(run, None)
+        return cls._make(_MeasuredRun(run))
 
     # What it holds
 
     @property
     def model_name(self) -> str:
         """The model's name, from the dump or its address."""
-        if self._run is not None:
-            return str(self._run.model_name)
-        return str(self._files().run_json.get("model", {}).get("name") or "unknown model")
+        return self._run.model_name
 
     @property
     def interrupted(self) -> bool:
         """Whether the analysis was stopped before all heads were measured."""
-        if self._run is not None:
-            return bool(self._run.interrupted)
-        return ".partial." in self._files().results.name
+        return self._run.interrupted
 
     @property
     def failures(self) -> pd.DataFrame:
         """The heads that could not be measured, and why."""
         import pandas as pd
 
-        names = ["layer", "q_head", "k_head", "file", "message"]
-        if self._run is not None:
-            return pd.DataFrame(self._run.failures, columns=names)
-        failed = self._files().run_json.get("heads", {}).get("failed", [])
-        rows = [(head["layer"], head["q_head"], None, head["file"], head["error"]) for head in failed]
-        return pd.DataFrame(rows, columns=names)
+        return pd.DataFrame(self._run.failures, columns=["layer", "q_head", "k_head", "file", "message"])
 
     @property
     def tables(self) -> list[str]:
@@ -188,12 +222,8 @@ class Result:
 
     def model_mean(self, column: str) -> tuple[float, float]:
         """The mean of a column over the heads that have a value, and its standard error (NaN: it is not known)."""
-        if self._run is not None:
-            _, mean, error = self._run.model_mean(column)
-            return mean, error
-        summary = self._files().run_json.get("summary", {}).get(column)
-        if summary is not None:
-            return _number(summary["mean"]), _number(summary["se"])
+        if (mean := self._run.model_mean(column)) is not None:
+            return mean
         if column in self.heads.columns:
             return float(self.heads[column].mean()), math.nan
         if column in METRICS:
@@ -233,12 +263,7 @@ class Result:
 
         Raises ConfigError when the folder holds the results of another dump or model, unless `overwrite` is True.
         """
-        from . import _runs
-
-        target = Path(os.fsdecode(folder))
-        if self._run is not None:
-            return [Path(path) for path in self._run.save(target, overwrite)]
-        return list(_runs.copy_results(self._path(), target, overwrite))
+        return self._run.save(Path(os.fsdecode(folder)), overwrite)
 
     def report(
         self,
@@ -269,17 +294,19 @@ class Result:
 
     def _columns(self, name: str) -> Columns | None:
         if name not in self._cache:
-            columns = self._run.table(name) if self._run is not None else self._files().columns(name)
-            self._cache[name] = columns or None
+            self._cache[name] = self._run.columns(name) or None
         return self._cache[name]
 
-    def _files(self) -> _Folder:
+    def _files(self) -> _SavedRun:
         """The files of the run; those of a run in memory are written into a folder of their own when first needed."""
-        if self._folder is None:
+        if self._saved is None:
             folder = temporary_folder(self)
-            files = [Path(path) for path in self._run.save(folder, True)]
-            self._folder = _Folder(files[0] if self._run.interrupted else folder)
-        return self._folder
+            files = self._run.save(folder, True)
+            self._saved = _SavedRun(files[0] if self._run.interrupted else folder)
+        return self._saved
+
+    def _set_saved(self, run: _SavedRun) -> None:
+        self._run = self._saved = run
 
     def _path(self) -> Path:
         folder = self._files()
@@ -338,11 +365,11 @@ def _same(first: Columns | None, second: Columns | None) -> bool:
 
 
 def _restored(state: dict[str, Any]) -> Result:
-    result = Result._make(None, None)
+    result = Result._make(None)
     folder = temporary_folder(result)
     for name, content in state["files"].items():
         (folder / name).write_bytes(content)
-    result._folder = _Folder(folder / state["given"] if state["given"] else folder)
+    result._set_saved(_SavedRun(folder / state["given"] if state["given"] else folder))
     return result
 
 
@@ -352,12 +379,12 @@ def load(results: str | os.PathLike[str]) -> Result:
     A table that does not belong to the run is left out, with a warning. Tables are read when they are asked for; once
     another run has replaced the files, that raises InputError. Raises InputError when there are no results.
     """
-    folder = _Folder(Path(os.fsdecode(results)))
+    folder = _SavedRun(Path(os.fsdecode(results)))
     for note in folder.found["notes"]:
         warn(note)
     if "metrics" not in folder.found["tables"]:
         raise InputError(f"there is no {TABLES['metrics']} of a finished run", os.fsdecode(results))
-    return Result._make(None, folder)
+    return Result._make(folder)
 
 
 def as_result(results: Result | str | os.PathLike[str]) -> Result:
@@ -370,31 +397,26 @@ def merge(
     output: str | os.PathLike[str] | None = None,
     *,
     overwrite: bool = False,
-    dataset_local_root: str | os.PathLike[str] | None = None,
-    max_workers: int | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """Puts the shards of a run together (`attention-plasticity analyze --shard`), in any order.
+    """Merges the shards of a run (`attention-plasticity analyze --shard`), in any order.
 
     Args:
         shards: their folders.
         output: where the results are written, as the program does; None: `save` writes them.
         overwrite: replace results of another dump or model in `output`.
-        dataset_local_root: the dump, if it is not where the shards found it.
-        max_workers: heads measured again at a time; None: one per core.
         progress: as for `analyze`.
     """
     from . import _runs
 
-    result = Result._make(None, None)
+    result = Result._make(None)
     target = temporary_folder(result) if output is None else Path(os.fsdecode(output))
-    root = None if dataset_local_root is None else os.fsdecode(dataset_local_root)
     folders = [Path(os.fsdecode(shard)) for shard in shards]
     with Progress(progress) as tell:
-        raised = _runs.merge_shards(folders, target, overwrite, root, max_workers, tell)
+        raised = _runs.merge_shards(folders, target, overwrite, tell)
     if raised is not None:
         raise raised
-    result._folder = _Folder(target)
+    result._set_saved(_SavedRun(target))
     if failed := len(result.failures):
         warn(f"{failed} of {failed + len(result)} heads failed; result.failures says why")
     return result

@@ -21,17 +21,16 @@
 #include "attention_plasticity/run/array_run.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/merged_run.h"
-#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/settings/yaml_settings.h"
 #include "attention_plasticity/store/store.h"
 #include "comparisons.h"
 #include "cost.h"
+#include "engines.h"
 #include "figures.h"
 #include "head_arrays.h"
 #include "options.h"
-#include "parts.h"
 #include "studies.h"
 #include "table_arrays.h"
 #include "watched_call.h"
@@ -87,72 +86,44 @@ DumpSource source_of(const RunConfig& config, const std::optional<std::string>& 
 // A finished run, of a dump or of arrays.
 class Run {
  public:
-  Run(AnalyzedDump dump, RunResources resources) : dump_(std::move(dump)), resources_(resources) {}
-  Run(ArrayRun arrays, std::vector<Setting> given, RunResources resources)
-      : arrays_(std::move(arrays)), given_(std::move(given)), resources_(resources) {}
+  Run(AnalyzedDump analyzed, RunResources resources)
+      : analyzed_(std::move(analyzed)), resources_(std::move(resources)) {}
 
-  std::string model_name() const { return dump_ ? dump_->model_name() : arrays_->prepared.model_name; }
-  std::size_t size() const { return dump_ ? dump_->heads().size() : arrays_->run.results.size(); }
-  bool interrupted() const { return dump_ ? dump_->interrupted() : arrays_->run.interrupted; }
+  std::string model_name() const { return analyzed_.model_name(); }
+  std::size_t size() const { return analyzed_.heads().size(); }
+  bool interrupted() const { return analyzed_.interrupted(); }
   std::vector<std::tuple<int, int, int, std::string, std::string>> failures() const {
     std::vector<std::tuple<int, int, int, std::string, std::string>> list;
-    for (const HeadFailure& failure : dump_ ? dump_->failures() : arrays_->run.failures) {
+    for (const HeadFailure& failure : analyzed_.failures()) {
       list.emplace_back(failure.head.layer, failure.head.q_head, failure.head.k_head, failure.file, failure.message);
     }
     return list;
   }
   // How many heads have no plasticity, and why.
   std::pair<std::size_t, std::string> without_plasticity() const {
-    const WithoutPlasticity without = heads_without_plasticity(dump_ ? dump_->heads() : arrays_->run.results);
+    const WithoutPlasticity without = heads_without_plasticity(analyzed_.heads());
     return {without.heads, without.reason};
   }
   // Heads with a value, mean over them, and its error.
   std::tuple<std::size_t, double, double> model_mean(const std::string& column) const {
-    if (dump_) {
-      const ModelMean model = dump_->model_mean(column);
-      return {model.heads, model.mean, model.error};
-    }
-    if (result_table(TableId::metrics).find(column) == nullptr) {
-      throw Error(ErrorKind::usage, "head_metrics.csv has no column " + column);
-    }
-    const std::vector<double> no_groups;
-    const RunResult& run = arrays_->run;
-    const ModelSummary model =
-        summarize_model(column, run.results, is_headline(column) ? run.model_without_group.of(column) : no_groups);
+    const ModelMean model = analyzed_.model_mean(column);
     return {model.heads, model.mean, model.error};
   }
   nb::dict table(const std::string& name) const {
     const TableId id = table_id(name);
     Table values = [&] {
       const nb::gil_scoped_release release;
-      if (dump_) return dump_->table(id);
-      const RunResult& run = arrays_->run;
-      return table_of(id, run.results, run_parts(run.results, arrays_->config), run.without_group);
+      return analyzed_.table(id);
     }();
     return columns_of(std::move(values));
   }
   std::vector<std::filesystem::path> save(const std::filesystem::path& folder, bool overwrite) const {
     const nb::gil_scoped_release release;
-    if (dump_) return dump_->save(folder, {overwrite, resources_});
-    RunConfig config = resolve_config(settings_below(folder));
-    config.overwrite = overwrite;
-    const std::vector<FolderLock> locks = lock_outputs(arrays_->prepared, config);
-    check_outputs(arrays_->prepared, config);
-    const std::vector<std::string> files = write_results(arrays_->prepared, config, arrays_->run, resources_);
-    return {files.begin(), files.end()};
+    return analyzed_.save(folder, {overwrite, resources_});
   }
 
  private:
-  // Those of a run of arrays, with outputs in a folder.
-  std::vector<Setting> settings_below(const std::filesystem::path& folder) const {
-    std::vector<Setting> settings = given_;
-    settings.push_back({"output_dir", folder.string(), ""});
-    return settings;
-  }
-
-  std::optional<AnalyzedDump> dump_;
-  std::optional<ArrayRun> arrays_;
-  std::vector<Setting> given_;  // of a run of arrays
+  AnalyzedDump analyzed_;
   RunResources resources_;
 };
 
@@ -162,19 +133,19 @@ nb::object raised_object(const std::optional<nb::python_error>& raised) {
 }
 
 nb::tuple run_dump(const std::optional<std::string>& config_file, const NamedTexts& options,
-                   const std::optional<std::string>& ca_file, const std::optional<std::filesystem::path>& kept_heads,
+                   const std::optional<std::string>& ca_file, const std::optional<std::filesystem::path>& saved_heads,
                    const std::optional<nb::callable>& engine, const nb::callable& tell) {
   std::vector<Setting> settings;
   if (config_file) settings = read_yaml_settings(*config_file, config_fields());
   for (Setting& setting : settings_of(options)) settings.push_back(std::move(setting));
   RunConfig config = resolve_config(settings);
-  config.kept_heads = kept_heads;
+  config.saved_heads = saved_heads;
   const DumpSource source = source_of(config, ca_file);
   const Cost cost(config.max_workers.value_or(usable_cores()));
   WatchedCall<Event> call;
   std::optional<AnalyzedDump> dump;
-  CostElsewhere elsewhere;
-  const PartEngine by = engine ? engine_of(*engine) : PartEngine();
+  EngineCost elsewhere;
+  const Engine by = engine ? engine_of(*engine) : Engine();
   const auto raised = call.run(
       [&](const std::stop_token& stop) {
         dump = analyze_dump_by(by, source, config, observer_of(call), stop, elsewhere);
@@ -194,11 +165,10 @@ nb::tuple run_arrays(const std::vector<HeadTuple>& heads, const NamedTexts& opti
   for (const auto& [layer, q_head, k_head, queries, keys] : heads) {
     arrays.push_back({{layer, q_head, k_head}, queries->view(), keys->view()});
   }
-  const std::vector<Setting> settings = settings_of(options);
-  const RunConfig config = resolve_config(settings);
+  const RunConfig config = resolve_config(settings_of(options));
   const Cost cost(config.max_workers.value_or(usable_cores()));
   WatchedCall<Event> call;
-  std::optional<ArrayRun> run;
+  std::optional<FinishedRun> run;
   const auto raised = call.run(
       [&](const std::stop_token& stop) {
         std::optional<ModelRotation> rotation;
@@ -206,28 +176,31 @@ nb::tuple run_arrays(const std::vector<HeadTuple>& heads, const NamedTexts& opti
         run = analyze_arrays(arrays, config, std::move(rotation), observer_of(call), stop);
       },
       [&](const Event& event) { event(tell); });
-  return nb::make_tuple(nb::cast(Run(std::move(*run), settings, cost.until_now())), raised_object(raised));
+  return nb::make_tuple(nb::cast(Run(analyzed(std::move(*run)), cost.until_now())), raised_object(raised));
 }
 
-// Puts shards together and writes the results of the run. Returns the exception that ended it early, or None; then
-// nothing is written.
-nb::object merge_shards(const std::vector<std::filesystem::path>& shards, const std::filesystem::path& output,
-                        bool overwrite, const std::optional<std::string>& dataset_local_root,
-                        std::optional<int> max_workers, const nb::callable& tell) {
-  if (max_workers && *max_workers < 1) throw Error(ErrorKind::usage, "`max_workers`: should be at least 1");
-  const int workers = max_workers.value_or(usable_cores());
-  const Cost cost(workers);
+// Merges shards and writes the results of the run. Returns the exception that ended it early, or None; then nothing is
+// written.
+nb::object merge(const std::vector<std::filesystem::path>& shards, const std::filesystem::path& output, bool overwrite,
+                 const nb::callable& tell) {
+  const Cost cost(1);
   WatchedCall<Event> call;
   const auto raised = call.run(
       [&](const std::stop_token& stop) {
-        MergedRun run(shards, {output.string(), overwrite, dataset_local_root, workers});
-        const std::vector<FolderLock> locks = lock_outputs(run.prepared(), run.config());
-        check_outputs(run.prepared(), run.config());
-        const RunResult result = run.result(observer_of(call), stop);
-        if (result.interrupted) return;
-        const std::vector<std::string> files =
-            write_results(run.prepared(), run.config(), result, run.resources(cost.until_now()));
-        if (result.results.empty()) throw Error(ErrorKind::input, "every head failed; it lists why", files.back());
+        RunResources resources;
+        const FinishedRun run = merge_shards(shards, output.string(), overwrite, observer_of(call), resources);
+        if (stop.stop_requested()) return;
+        const RunResources own = cost.until_now();
+        resources.workers = own.workers;
+        resources.wall_s = own.wall_s;
+        resources.cpu_s += own.cpu_s;
+        resources.peak_rss_bytes = std::max(resources.peak_rss_bytes, own.peak_rss_bytes);
+        const std::vector<FolderLock> locks = lock_outputs(run.prepared, run.config);
+        check_outputs(run.prepared, run.config);
+        const std::vector<std::string> files = write_results(run.prepared, run.config, run.result, resources);
+        if (run.result.results.empty()) {
+          throw Error(ErrorKind::input, "every head failed; this file lists the reasons", files.back());
+        }
       },
       [&](const Event& event) { event(tell); });
   return raised_object(raised);
@@ -250,18 +223,17 @@ NB_MODULE(_runs, module) {
       .def("model_mean", &Run::model_mean, "column"_a, "Heads with a value, their mean, and its standard error.")
       .def("table", &Run::table, "name"_a, "The columns of a table as arrays by name.")
       .def("save", &Run::save, "folder"_a, "overwrite"_a, "Writes the tables and run.json; returns their paths.");
-  module.def("run_dump", &run_dump, "config_file"_a.none(), "options"_a, "ca_file"_a.none(), "kept_heads"_a.none(),
+  module.def("run_dump", &run_dump, "config_file"_a.none(), "options"_a, "ca_file"_a.none(), "saved_heads"_a.none(),
              "engine"_a.none(), "tell"_a,
              "Measures a dump. Returns the run, and the exception that ended it early or None.");
   module.def("selected_heads", &selected_heads, "heads"_a, "options"_a,
              "The heads in memory that are measured: their places, and their key heads.");
   module.def("run_arrays", &run_arrays, "heads"_a, "options"_a, "tell"_a, "The same for heads in memory.");
-  module.def("merge_shards", &merge_shards, "shards"_a, "output"_a, "overwrite"_a, "dataset_local_root"_a.none(),
-             "max_workers"_a.none(), "tell"_a,
+  module.def("merge_shards", &merge, "shards"_a, "output"_a, "overwrite"_a, "tell"_a,
              "Writes the results of a run from its shards. Returns the exception that ended it early or None.");
   module.def("end_stores", &end_stores, "Ends the clients of object stores, which may crash at the end of a process.");
   nb::module_::import_("atexit").attr("register")(module.attr("end_stores"));
-  bind_parts(module);
+  bind_engines(module);
   bind_studies(module);
   bind_comparisons(module);
   bind_figures(module);

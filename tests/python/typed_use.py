@@ -38,7 +38,7 @@ def study(folder: Path, labels: pd.DataFrame) -> float:
     steps: ap.Series = ap.series([result, folder], x={"step": [0, 500]}, threshold=0.4)
     steps.plot.series(head=1)
     files: list[Path] = steps.save("out/series")
-    print(files, len(ap.merge([folder / "1", folder / "2"], max_workers=2)))
+    print(files, len(ap.merge([folder / "1", folder / "2"])))
     validation = ap.validate(result, labels, positive="induction>0.1", negative="previous_token>0.25")
     print(page, validation.table["value"], mean + error)
     return ap_exact + saved

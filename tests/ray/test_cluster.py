@@ -59,10 +59,10 @@ def test_a_node_dies_and_another_comes(cluster, dump, plain, tmp_path, monkeypat
     monkeypatch.setattr(
         RayEngine, "__call__", lambda self, work, receiver: measure(self, work, Held(receiver, reached, goes_on))
     )
-    kept_heads = tmp_path / ".attention-plasticity-heads"
+    saved_heads = tmp_path / ".attention-plasticity-heads"
     with ThreadPoolExecutor() as threads:
         running = threads.submit(
-            ap.analyze, dump, engine="ray", address=cluster.address, kept_heads=kept_heads, progress=False
+            ap.analyze, dump, engine="ray", address=cluster.address, saved_heads=saved_heads, progress=False
         )
         assert reached.wait(120)
         assert len(kept(tmp_path)) == 6
@@ -99,7 +99,7 @@ def test_a_driver_dies_and_another_goes_on(cluster, dump, plain, tmp_path, how):
         assert "to go on: attention-plasticity analyze" in lines
     done = command(*words(dump, tmp_path, cluster, "--resume"))
     assert done.returncode == 0, done.stderr
-    assert f"resuming: {len(before)} of 48 heads are kept" in done.stderr
+    assert f"resuming: {len(before)} of 48 heads are saved" in done.stderr
     again = ended_heads(done.stderr)
     assert len(again) == len(set(again)) == 48 - len(before)
     numbers = (re.findall(r"\d+", head) for head in again)
@@ -147,7 +147,7 @@ class Altered:
         manifest = json.loads(work.manifest)
         manifest["program"]["version"] = "0.0.1"
         self.manifest = json.dumps(manifest)
-        self.parts = work.parts
+        self.parts = work.groups
         self.most_at_a_time = 2
 
 
@@ -204,7 +204,7 @@ class Elsewhere:
 
     def __init__(self, work: _runs.PartWork, dump: str, address: str) -> None:
         self.manifest = work.manifest.replace(dump, address)
-        self.parts = work.parts[:1]
+        self.parts = work.groups[:1]
         self.most_at_a_time = 1
 
 

@@ -16,16 +16,16 @@ from .engine import RayEngine
 
 
 class _Work:
-    """What the engine asks of a run's work: that of `_runs.PartWork`."""
+    """What the engine asks of a run's work: that of `_runs.EngineWork`."""
 
     def __init__(self, request: dict[str, Any], manifest: bytes) -> None:
         self.manifest = manifest.decode()
-        self.parts = [([tuple(head) for head in part["heads"]], part["memory"]) for part in request["parts"]]
+        self.groups = [([tuple(head) for head in group["heads"]], group["memory"]) for group in request["groups"]]
         self.most_at_a_time = request["most_at_a_time"]
 
 
 class _Program:
-    """The program at the other end, as a receiver of parts."""
+    """The program at the other end, as a receiver of KV groups."""
 
     def __init__(self, source: BinaryIO, target: BinaryIO) -> None:
         self._source = source
@@ -51,11 +51,11 @@ class _Program:
         self._target.write(json.dumps({"told": told, **what}).encode() + b"\n" + (data or b""))
         self._target.flush()
 
-    def measured(self, part: int, data: bytes) -> None:
-        self.tell("measured", data, part=part)
+    def measured(self, group: int, data: bytes) -> None:
+        self.tell("measured", data, group=group)
 
-    def failed(self, part: int, why: str) -> None:
-        self.tell("failed", part=part, line=why)
+    def failed(self, group: int, why: str) -> None:
+        self.tell("failed", group=group, line=why)
 
     def note(self, line: str) -> None:
         self.tell("note", line=line)

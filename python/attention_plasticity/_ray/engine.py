@@ -1,4 +1,4 @@
-"""Hands the parts of a run to a Ray cluster."""
+"""Hands the KV groups of a run to a Ray cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._errors import ConfigError, NetworkError, make_error
 if TYPE_CHECKING:
     from .. import _runs
 
-# How often a part is tried again when its process or its machine dies, or its store does not answer. Ray counts a
+# How often a group is tried again when its process or its machine dies, or its store does not answer. Ray counts a
 # machine that is taken away as well.
 _RETRIES = 10
 # What a worker's process needs beside the vectors: the interpreter, Ray and the libraries.
@@ -89,11 +89,11 @@ def _remote_function(ray: Any) -> Any:
         try:
             from attention_plasticity import Error, NetworkError
             from attention_plasticity._ray.engine import StoreAwayError
-            from attention_plasticity._ray.worker import measure_part
+            from attention_plasticity._ray.worker import measure_group
         except ImportError as error:
             return ("error", 2, f"node {node}: attention_plasticity is not installed there, or an older version ({error})", "")
         try:
-            return ("measured", measure_part(run, lambda: ray.get(manifest[0]), heads))
+            return ("measured", measure_group(run, lambda: ray.get(manifest[0]), heads))
         except NetworkError as error:
             raise StoreAwayError(error.exit_code, f"node {node}: {error.message}", error.file) from None
         except Error as error:
@@ -103,7 +103,7 @@ def _remote_function(ray: Any) -> Any:
 
 
 class RayEngine:
-    """A cluster that measures parts, as `engine` of a run. It stays connected until `close`."""
+    """A cluster that measures KV groups, as `engine` of a run. It stays connected until `close`."""
 
     def __init__(self, address: str | None = None) -> None:
         self._ray = _ray()
@@ -128,25 +128,25 @@ class RayEngine:
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         return len(nodes), int(sum(node.get("CPU", 0) for node in nodes))
 
-    def __call__(self, work: _runs.PartWork, receiver: _runs.PartReceiver) -> None:
-        """Measures the parts of a run."""
+    def __call__(self, work: _runs.EngineWork, receiver: _runs.EngineReceiver) -> None:
+        """Measures the KV groups of a run."""
         _Measuring(self._ray, self._function, work, receiver).run(self.size)
 
 
 class _Measuring:
     """One run."""
 
-    def __init__(self, ray: Any, function: Any, work: _runs.PartWork, receiver: _runs.PartReceiver) -> None:
+    def __init__(self, ray: Any, function: Any, work: _runs.EngineWork, receiver: _runs.EngineReceiver) -> None:
         self._ray = ray
         self._function = function
         self._work = work
         self._receiver = receiver
-        self._pending: dict[Any, int] = {}  # parts by what will be their result
+        self._pending: dict[Any, int] = {}  # groups by their future result
 
     def run(self, size: Any) -> None:
         nodes, cpus = size()
         self._receiver.note(
-            f"Ray: {nodes} node{'' if nodes == 1 else 's'} with {cpus} CPUs, {len(self._work.parts)} tasks"
+            f"Ray: {nodes} node{'' if nodes == 1 else 's'} with {cpus} CPUs, {len(self._work.groups)} tasks"
         )
         self._warn_of_memory()
         try:
@@ -167,7 +167,7 @@ class _Measuring:
         manifest = self._work.manifest.encode()
         run = hashlib.sha256(manifest).hexdigest()
         shared = self._ray.put(manifest)
-        for number, (heads, size) in enumerate(self._work.parts):
+        for number, (heads, size) in enumerate(self._work.groups):
             task = self._function.options(
                 num_cpus=1,
                 memory=size + _PROCESS_BYTES,
@@ -198,7 +198,7 @@ class _Measuring:
             self._receiver.measured(number, answer[1])
 
     def _warn_of_memory(self) -> None:
-        largest = max(size for _, size in self._work.parts) + _PROCESS_BYTES
+        largest = max(size for _, size in self._work.groups) + _PROCESS_BYTES
         most = max((node["Resources"].get("memory", 0) for node in self._ray.nodes() if node["Alive"]), default=0)
         if largest > most:
             self._receiver.warning(

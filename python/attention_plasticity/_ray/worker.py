@@ -1,4 +1,4 @@
-"""Measures parts of a run, in a process that another machine has started."""
+"""Measures KV groups of a run, in a process that another machine has started."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 _current: tuple[str, Any] | None = None
 
 
-def measure_part(run: str, manifest: Callable[[], bytes], heads: list[tuple[int, int, int]]) -> bytes:
+def measure_group(run: str, manifest: Callable[[], bytes], heads: list[tuple[int, int, int]]) -> bytes:
     """The bytes for the driver. `run` names the manifest, which is only asked for when it is another one than before.
 
     Raises the errors of this package: the dump is not seen here, or another version of the package is installed.
@@ -19,5 +19,5 @@ def measure_part(run: str, manifest: Callable[[], bytes], heads: list[tuple[int,
         from .. import _runs
 
         _current = None
-        _current = (run, _runs.PartWorker(manifest().decode()))
+        _current = (run, _runs.HeadWorker(manifest().decode()))
     return _current[1].measure(heads)

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "attention_plasticity/analysis/example_groups.h"
 #include "attention_plasticity/analysis/query_statistics.h"
 #include "attention_plasticity/analysis/time_points.h"
 #include "attention_plasticity/base/stop_scope.h"
@@ -166,29 +165,24 @@ MeasuredHead measure_head(const HeadId& head, KeptRows captured_queries, const O
 
   throw_if_stopped();
   std::vector<std::uint64_t> examples = distinct_examples(queries.example, key_rows.example);
-  const bool own_groups = context.jackknife_examples.empty();
-  JackknifeGroups groups;
+  HeadGroups groups;
   if (options.standard_errors) {
-    const ExampleGroups of_examples(own_groups ? examples : context.jackknife_examples);
-    groups = {of_examples.count(), of_examples.of(queries.example), of_examples.of(key_rows.example)};
+    groups = (context.groups != nullptr ? *context.groups : RunGroups(ranges_of(examples)))
+                 .of_head(queries.example, key_rows.example);
   }
   const GeneratorSeed seed = head_seed(options.seed, head);
   MeasuredPlasticity pooled = measure_plasticity(queries, key_rows, model.frame, model.lines, pooled_settings(options),
-                                                 groups, NumpyGenerator(seed));
+                                                 groups.rows, NumpyGenerator(seed));
   std::optional<MeasuredExact> exact;
   if (context.rotation != nullptr && options.num_triples > 0) {
-    exact = measure_exact_plasticity(queries, key_rows, exact_settings(options, *context.rotation), groups,
+    exact = measure_exact_plasticity(queries, key_rows, exact_settings(options, *context.rotation), groups.rows,
                                      NumpyGenerator(seed + 1));
   }
   result.times = join_times(queries, pooled.times, exact ? exact->times : std::vector<ExactTime>());
-  if (own_groups) {
-    result.plasticity_error = jackknife_error(pooled.without_group);
-    if (exact) result.exact_error = jackknife_error(exact->without_group);
-  } else {
-    for (TimePoint& time : result.times) time.exact_error = std::numeric_limits<double>::quiet_NaN();
-  }
+  result.plasticity_error = jackknife_error(pooled.without_group);
+  if (exact) result.exact_error = jackknife_error(exact->without_group);
   if (examples.back() < first_own_query_example) result.examples = std::move(examples);
-  WithoutGroup without_group{std::move(pooled.without_group), {}};
+  WithoutGroup without_group{std::move(groups.numbers), std::move(pooled.without_group), {}};
   result.plasticity = std::move(pooled);
   if (exact) {
     without_group.exact = std::move(exact->without_group);

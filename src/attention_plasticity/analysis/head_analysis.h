@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attention_plasticity/analysis/kept_rows.h"
+#include "attention_plasticity/analysis/run_groups.h"
 #include "attention_plasticity/analysis_options.h"
 #include "attention_plasticity/head_result.h"
 #include "attention_plasticity/rotation.h"
@@ -22,28 +23,29 @@ struct OrientedKeys {
 /// Orients and subsamples. Throws Error(input) when there are no keys or columns differ in length.
 OrientedKeys orient_keys(KeptRows keys, const AnalysisOptions& options);
 
-/// Plasticity with one jackknife group of examples left out, for each group: of a head, or the mean over heads.
+/// Leave-one-out values: plasticity without each jackknife group, of a head or of the mean over heads.
 struct WithoutGroup {
-  std::vector<double> overall;  ///< of ap_overall
-  std::vector<double> exact;    ///< of ap_exact; empty where it was not measured
+  std::vector<std::size_t> groups;  ///< their numbers in the run, ascending; a head may lack some
+  std::vector<double> overall;      ///< of ap_overall; NaN if nothing is left without the group
+  std::vector<double> exact;        ///< of ap_exact; empty where it was not measured
 
-  /// By the name of the measure: ap_overall or ap_exact.
+  /// Returns the values of a measure, ap_overall or ap_exact.
   const std::vector<double>& of(std::string_view measure) const { return measure == "ap_exact" ? exact : overall; }
 };
 
-/// What is measured of a head, and the values that its errors and those of the model come from.
+/// The measurements of a head, with the values that its errors and those of the model come from.
 struct MeasuredHead {
   HeadResult result;
   WithoutGroup without_group;
 };
 
-/// What is known about a head besides its rows.
+/// Knowledge about a head besides its rows.
 struct HeadContext {
-  /// How the head's layer rotates queries and keys; null: unknown, and position-exact plasticity is not measured.
+  /// How the head's layer rotates queries and keys; if null it is unknown, and position-exact plasticity is not
+  /// measured.
   const Rotation* rotation = nullptr;
-  /// The examples (ascending, a superset of the head's) whose groups are left out one by one in `without_group`; empty:
-  /// the head's own examples. Standard errors are computed only for the head's own examples, and are NaN otherwise.
-  std::span<const std::uint64_t> jackknife_examples = {};
+  /// The jackknife groups of the run; if null, the head's own documents are the reference documents.
+  const RunGroups* groups = nullptr;
   /// R² of a component without spread: 0, or 1 as in the Python toolkit.
   ConstantComponent constant_component = ConstantComponent::has_no_fit;
 };

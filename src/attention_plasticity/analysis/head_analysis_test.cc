@@ -326,24 +326,44 @@ TEST(HeadAnalysis, JoinsPooledAndExactFiguresOfQueryBuckets) {
   EXPECT_TRUE(std::isnan(result.times[4].exact));
 }
 
-TEST(HeadAnalysis, HasErrorsOfItsOwnExamplesOnly) {
+TEST(HeadAnalysis, LeavesOutTheGroupsOfTheRunThatTheHeadHas) {
   const HeadRows queries = some_queries(4, 1);
   const HeadRows keys = some_keys(4, 2);
   const Rotation rotation{RotaryLayout::half, {1.0, 0.1}, 1.0};
-  const HeadResult own = analyze_head(head, queries, keys, {}, &rotation);
-  std::vector<std::uint64_t> more = own.examples;
-  more.insert(more.begin(), 1);
-  const MeasuredHead measured = measure_head(head, KeptRows(queries), orient_keys(KeptRows(keys), {}), {},
-                                             {.rotation = &rotation, .jackknife_examples = more});
-  const HeadResult& of_run = measured.result;
-  EXPECT_EQ(measured.without_group.exact.size(), more.size());
-  EXPECT_FALSE(std::isnan(own.exact_error));
-  EXPECT_TRUE(std::isnan(of_run.exact_error));
-  for (std::size_t i = 0; i < own.times.size(); ++i) {
-    EXPECT_FALSE(std::isnan(own.times[i].exact_error));
-    EXPECT_TRUE(std::isnan(of_run.times[i].exact_error));
-    EXPECT_EQ(of_run.times[i].exact, own.times[i].exact);
-  }
+  const OrientedKeys oriented = orient_keys(KeptRows(keys), {});
+  const MeasuredHead own = measure_head(head, KeptRows(queries), oriented, {}, {.rotation = &rotation});
+  const std::vector<std::uint64_t>& documents = own.result.examples;
+  ASSERT_EQ(own.without_group.groups.size(), documents.size());
+  // The reference documents are twice as many, so the head's own are in groups 0, 2, 4 and so on.
+  std::vector<DocumentRange> reference;
+  for (const std::uint64_t document : documents) reference.push_back({document, document + 1});
+  const RunGroups groups(reference);
+  const MeasuredHead of_run =
+      measure_head(head, KeptRows(queries), oriented, {}, {.rotation = &rotation, .groups = &groups});
+  ASSERT_EQ(of_run.without_group.groups.size(), documents.size());
+  for (std::size_t i = 0; i < documents.size(); ++i) EXPECT_EQ(of_run.without_group.groups[i], 2 * i);
+  EXPECT_EQ(of_run.without_group.exact, own.without_group.exact);
+  EXPECT_EQ(of_run.without_group.overall, own.without_group.overall);
+  EXPECT_FALSE(std::isnan(own.result.exact_error));
+  EXPECT_EQ(of_run.result.exact_error, own.result.exact_error);
+  EXPECT_EQ(of_run.result.plasticity_error, own.result.plasticity_error);
+}
+
+TEST(HeadAnalysis, OfAHeadWithTwoGroupsHasNoErrors) {
+  const HeadRows queries = some_queries(4, 1);
+  const OrientedKeys keys = orient_keys(KeptRows(some_keys(4, 2)), {});
+  const std::uint64_t first = measure_head(head, KeptRows(queries), keys, {}).result.examples.front();
+  // Group 0 holds the first document and each document whose number is a multiple of 3.
+  const RunGroups groups({{first, first}, {first + 1000, first + 1001}});
+  std::vector<std::size_t> present;
+  for (const std::uint64_t id : distinct_examples(queries.example, keys.rows.view().example))
+    present.push_back(groups.group_of(id));
+  std::ranges::sort(present);
+  const auto repeated = std::ranges::unique(present);
+  present.erase(repeated.begin(), repeated.end());
+  const MeasuredHead measured = measure_head(head, KeptRows(queries), keys, {}, {.groups = &groups});
+  EXPECT_EQ(measured.without_group.groups, present.size() < 3 ? std::vector<std::size_t>() : present);
+  EXPECT_EQ(std::isnan(measured.result.plasticity_error), present.size() < 3);
 }
 
 template <typename Function>

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 
-#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/usable_cores.h"
@@ -32,7 +31,6 @@
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/dump_run.h"
 #include "attention_plasticity/run/results.h"
-#include "attention_plasticity/run/run_manifest.h"
 #include "attention_plasticity/run/stored_output.h"
 
 namespace attention_plasticity {
@@ -42,8 +40,6 @@ struct AnalyzeFlags {
   bool dry_run = false;
   bool resume = false;
   std::optional<std::string> shard;
-  std::optional<std::string> plan;
-  bool plan_only = false;
   bool quiet = false;
   std::optional<std::string> labels;
   bool progress = true;
@@ -54,13 +50,10 @@ const FieldTable<AnalyzeFlags>& analyze_table() {
       {"dry_run", values::boolean(), &AnalyzeFlags::dry_run,
        "Print the resolved configuration and the plan, and stop."},
       {"resume", values::boolean(), &AnalyzeFlags::resume,
-       "Go on with a run that ended early: use the heads that it kept beside its outputs, and measure the others."},
+       "Go on with a run that ended early: use the heads that it saved beside its outputs, and measure the others."},
       {"shard", values::any_text("I/N"), &AnalyzeFlags::shard,
-       "Measure a part of the heads: 3/16 is the third of 16 parts, which the subcommand merge puts together.",
+       "Measure a shard of the heads: 3/16 is the third of 16 shards, which the subcommand merge puts together.",
        "all heads"},
-      {"plan_only", values::boolean(), &AnalyzeFlags::plan_only,
-       "Write plan.json, which decides for all shards what depends on the whole dump, and stop."},
-      {"plan", values::any_text(), &AnalyzeFlags::plan, "The plan.json that a shard follows.", "none"},
       {"quiet", values::boolean(), &AnalyzeFlags::quiet, "Print failures and warnings only."},
       {"labels", values::any_text(), &AnalyzeFlags::labels,
        "Known roles of heads, printed beside the most and least plastic heads.", "head_labels.csv in the dump"},
@@ -92,33 +85,26 @@ constexpr std::string_view how_to_begin =
     "try.\n"
     "attention-plasticity analyze --help lists every option.\n";
 
-// What only a run on this machine can do.
 void check_engine(const AnalyzeFlags& flags, const EngineFlags& engine) {
-  if (engine.engine == 0 || !(flags.shard || flags.plan || flags.plan_only)) return;
-  throw Error(ErrorKind::usage, "--engine ray places the heads by itself; leave out --shard, --plan and --plan_only");
+  if (engine.engine == 0 || !flags.shard) return;
+  throw Error(ErrorKind::usage, "--engine ray places the heads by itself; leave out --shard");
 }
 
-RunPart part_of(const AnalyzeFlags& flags) {
-  if (flags.shard && flags.plan_only) {
-    throw Error(ErrorKind::usage, "--plan_only is for all shards; make the plan first, without --shard");
-  }
-  RunPart part;
+std::optional<Shard> shard_of(const AnalyzeFlags& flags) {
+  if (!flags.shard) return std::nullopt;
   try {
-    if (flags.shard) part.shard = Shard::of(*flags.shard);
+    return Shard::of(*flags.shard);
   } catch (const Error& error) {
     throw Error(ErrorKind::usage, fmt::format("--shard: {}", error.what()));
   }
-  if (flags.plan) part.plan = RunPlan::read(*flags.plan);
-  return part;
 }
 
-// What decides whether earlier results are replaced, or complete.
+// The files in a store that decide whether earlier results are replaced, or complete.
 std::vector<std::string> files_to_bring(const AnalyzeFlags& flags) {
-  if (!flags.shard) return {"run.json"};
-  return flags.resume ? std::vector<std::string>{"shard.json", "shard.heads"} : std::vector<std::string>{"shard.json"};
+  return flags.shard ? shard_record_files() : std::vector<std::string>{"run.json"};
 }
 
-// One run, from its configuration to its tables, or a part of it.
+// One run, from its configuration to its tables, or a shard of it.
 class Analysis {
  public:
   /// `output`: the store that results go to; null: they stay on disk. `engine`: who measures the heads; null: this
@@ -133,43 +119,34 @@ class Analysis {
         verbosity_(verbosity),
         terminal_(terminal),
         interruption_(interruption),
-        part_(part_of(flags)),
-        run_(config, config.dataset_local_root ? HubSettings{} : process_hub_settings(), interruption.token(), part_) {}
+        shard_(shard_of(flags)),
+        run_(config, config.dataset_local_root ? HubSettings{} : process_hub_settings(), interruption.token(), shard_) {
+  }
 
   int run() {
     if (flags_.dry_run) return dry_run();
-    if (flags_.plan_only) return plan();
-    return part_.shard ? shard(*part_.shard) : whole();
+    return shard_ ? shard(*shard_) : whole();
   }
 
  private:
   const PreparedRun& prepared() const { return run_.prepared(); }
   const RunConfig& config() const { return run_.config(); }
-  KeepOptions keep() const { return {kept_heads_folder(config()), flags_.resume}; }
+  SavedHeads::Options save() const {
+    return {shard_ ? shard_heads_folder(config()) : saved_heads_folder(config()), flags_.resume};
+  }
 
-  int dry_run() const {
+  int dry_run() {
     check_earlier_output(prepared(), config(), output_);
     for (const std::string& note : run_.notes()) tell_line(note);
     for (const std::string& warning : prepared().warnings) tell_line("warning: " + warning);
-    print_dry_run(prepared(), config(), {workers_, run_.missing_files(), part_.shard, output_});
-    return 0;
-  }
-
-  int plan() {
-    const std::string file = plan_json_path(config());
-    Progress progress(verbosity_, terminal_, "heads");
-    DownloadDisplay downloads(progress);
-    const RunPlan plan = run_.make_plan(observer(progress, downloads), interruption_.token());
-    write_file_atomically(file, plan.text());
-    put({file});
-    // With the options of the store, without which the plan is not found again.
-    const std::string place =
-        output_ == nullptr ? file : output_->store().recorded(std::filesystem::path(file).filename().string());
-    forget_output();
-    if (verbosity_ != Verbosity::quiet) {
-      print(fmt::format("{}: {}, {}; give each shard --plan {}\n", place, counted_text(prepared().tasks.size(), "head"),
-                        counted_text(plan.examples.size(), "example"), place));
+    if (run_.missing_files().empty()) {
+      run_.decide({{},
+                   [](const std::string& note) { tell_line(note); },
+                   [](const std::string& warning) { tell_line("warning: " + warning); },
+                   {}},
+                  interruption_.token());
     }
+    print_dry_run(prepared(), config(), {workers_, run_.missing_files(), shard_, output_});
     return 0;
   }
 
@@ -178,31 +155,30 @@ class Analysis {
     const std::vector<FolderLock> locks = locked_outputs(targets);
     check_earlier_shard(prepared(), config(), shard);
     check_writable(targets);
-    if (flags_.resume && is_shard_complete(prepared(), config(), shard)) {
-      return say_complete(shard_json_path(config()));
-    }
     Progress progress(verbosity_, terminal_, "heads");
     DownloadDisplay downloads(progress);
-    ShardRecord record{shard, "", {}, host_name(), {}, {}};
-    HeadOutcomes outcomes = run_.measure_part(workers_, observer(progress, downloads), interruption_.token(), keep());
+    const RunObserver told = observer(progress, downloads);
+    if (flags_.resume) {
+      run_.decide(told, interruption_.token());
+      if (is_shard_complete(prepared(), config(), shard, output_ == nullptr)) {
+        return say_complete(shard_json_path(config()));
+      }
+    }
+    const HeadOutcomes outcomes = run_.measure_shard(workers_, told, interruption_.token(), save());
     if (outcomes.interrupted) {
-      tell(fmt::format("interrupted: {} of {} heads of shard {} are kept\n{}", outcomes.heads.size(),
+      tell(fmt::format("interrupted: {} of {} heads of shard {} are saved\n{}", outcomes.heads.size(),
                        run_.tasks().size(), shard.text(), how_to_resume()));
       if (outcomes.failure) std::rethrow_exception(outcomes.failure);
       return 128 + interruption_.signal();
     }
-    record.heads = std::move(outcomes.heads);
-    record.manifest = manifest_text(prepared(), config());
-    record.resources = resources();
-    const std::vector<std::string> files = written([&] { return put(write_shard(record, config())); });
     const auto failed = static_cast<std::size_t>(
-        std::ranges::count_if(record.heads, [](const HeadOutcome& head) { return head.failure.has_value(); }));
-    if (failed == 0) {
-      run_.forget_kept();
-      forget_output();
-    }
+        std::ranges::count_if(outcomes.heads, [](const HeadOutcome& head) { return head.failure.has_value(); }));
+    const std::size_t done = outcomes.heads.size() - failed;
+    const std::vector<std::string> files =
+        written([&] { return put(write_shard(config(), shard, done, failed, host_name(), resources())); });
+    if (failed == 0) forget_output();
     if (verbosity_ != Verbosity::quiet) {
-      print(fmt::format("shard {}: {} of {} analysed, {} failed: {}\n", shard.text(), record.heads.size() - failed,
+      print(fmt::format("shard {}: {} of {} analysed, {} failed: {}\n", shard.text(), done,
                         counted_text(prepared().tasks.size(), "head"), failed, files.back()));
     }
     return failed == 0 ? 0 : some_heads_failed;
@@ -211,12 +187,22 @@ class Analysis {
   int whole() {
     const std::vector<FolderLock> locks = locked_outputs(result_paths(prepared(), config()));
     check_outputs(prepared(), config());
-    if (flags_.resume && are_results_complete(prepared(), config(), tables_in_store())) {
-      return say_complete(run_json_path(config()));
-    }
     std::vector<std::string> label_notes;
     const std::optional<HeadLabels> labels = find_labels(flags_.labels, prepared(), label_notes);
-    const RunResult result = measure(label_notes);
+    std::optional<RunResult> measured;
+    {
+      Progress progress(verbosity_, terminal_, "heads");
+      for (const std::string& note : label_notes) progress.note(note);
+      DownloadDisplay downloads(progress);
+      const RunObserver told = observer(progress, downloads);
+      if (flags_.resume) run_.decide(told, interruption_.token());
+      if (!flags_.resume || !are_results_complete(prepared(), config(), tables_in_store())) {
+        measured = run_.measure(workers_, told, interruption_.token(), save(),
+                                engine_ == nullptr ? Engine() : function_of(*engine_), &elsewhere_);
+      }
+    }
+    if (!measured) return say_complete(run_json_path(config()));
+    const RunResult& result = *measured;
     const std::vector<std::string> files =
         written([&] { return put_whole(result, write_results(prepared(), config(), result, resources())); });
     if (result.interrupted) return interrupted(result, files);
@@ -224,7 +210,7 @@ class Analysis {
       throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
     }
     if (result.failures.empty()) {
-      run_.forget_kept();
+      run_.remove_saved();
       forget_output();
     }
     if (verbosity_ != Verbosity::quiet) print_summary(prepared(), config(), result, files, labels);
@@ -239,8 +225,8 @@ class Analysis {
     } catch (const Error& error) {
       std::error_code unknown;
       const bool in_place = std::string_view(error.what()).find("results are in place") != std::string_view::npos;
-      if (in_place || !std::filesystem::exists(keep().folder, unknown)) throw;
-      throw Error(error.kind(), fmt::format("{}; the measured heads are kept: go on with --resume", error.what()),
+      if (in_place || !std::filesystem::exists(save().folder, unknown)) throw;
+      throw Error(error.kind(), fmt::format("{}; the measured heads are saved: go on with --resume", error.what()),
                   error.file());
     }
   }
@@ -264,7 +250,7 @@ class Analysis {
   }
 
   int say_complete(const std::string& file) const {
-    remove_kept_heads(keep().folder);
+    if (!shard_) remove_saved_heads(save().folder);
     forget_output();
     if (verbosity_ == Verbosity::quiet) return 0;
     const std::string place = output_ == nullptr ? file : output_->shown(file);
@@ -290,15 +276,6 @@ class Analysis {
             [&](const DownloadProgress& now) { downloads.show_beside(now); }};
   }
 
-  RunResult measure(const std::vector<std::string>& label_notes) {
-    Progress progress(verbosity_, terminal_, "heads");
-    for (const std::string& note : label_notes) progress.note(note);
-    DownloadDisplay downloads(progress);
-    const RunObserver told = observer(progress, downloads);
-    if (engine_ == nullptr) return run_.measure(workers_, told, interruption_.token(), keep());
-    return run_.measure_by(function_of(*engine_), workers_, told, interruption_.token(), elsewhere_, keep());
-  }
-
   std::string how_to_resume() const { return fmt::format("to go on: {}\n", resume_command(arguments_)); }
 
   // Keeps the finished heads. A failure that ended the run has a message of its own.
@@ -318,12 +295,12 @@ class Analysis {
   const Arguments& arguments_;
   const StoredOutput* output_;
   EngineProcess* engine_;
-  CostElsewhere elsewhere_;
+  EngineCost elsewhere_;
   int workers_;
   Verbosity verbosity_;
   Terminal terminal_;
   const StopOnSignal& interruption_;
-  RunPart part_;
+  std::optional<Shard> shard_;
   DumpRun run_;
 };
 
@@ -343,7 +320,7 @@ Command analyze_command() {
       {"attention-plasticity analyze --dataset_local_root DUMP -o out/mine --resume",
        "Go on with a run that ended early."},
       {"attention-plasticity analyze --dataset_local_root DUMP --shard 1/2 -o out/shard-1",
-       "Measure the first of two parts; merge puts them together."},
+       "Measure the first of two shards; merge puts them together."},
       {"attention-plasticity analyze --dataset_local_root DUMP -o out/mine --engine ray --address HOST:6379",
        "Measure on the nodes of a Ray cluster."},
   };
@@ -369,7 +346,7 @@ int run_analyze(const Arguments& arguments) {
     if (verbosity == Verbosity::quiet) return;
     // Clears the bar, into which the terminal has echoed ^C. The bar is drawn again below.
     if (verbosity == Verbosity::bar) redraw("");
-    tell("stopping; finished heads are kept; interrupt again to quit at once\n");
+    tell("stopping; finished heads are saved; interrupt again to quit at once\n");
   });
   try {
     const std::unique_ptr<EngineProcess> engine =

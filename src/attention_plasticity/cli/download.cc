@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,13 @@
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/config_fields.h"
-#include "attention_plasticity/run/fetching.h"
 #include "attention_plasticity/run/hub_dump.h"
+#include "attention_plasticity/run/prepared_run.h"
 
 namespace attention_plasticity {
 namespace {
+
+constexpr auto between_looks = std::chrono::milliseconds(100);
 
 struct DownloadFlags {
   bool dry_run = false;
@@ -71,11 +74,11 @@ int download(const DownloadFlags& flags, const RunConfig& config, const std::sto
   const Terminal terminal = Terminal::of_standard_error();
   Progress progress(verbosity_of(flags.quiet, flags.progress, terminal), terminal, "files");
   HubDump dump(config, process_hub_settings(), stop);
-  const PreparedRun prepared = prepare_run(config, dump.source());
+  const PreparedRun prepared = prepare_run(config, dump_on_hub(dump, config));
   for (const std::string& note : dump.notes()) progress.note(note);
   for (const std::string& note : prepared.notes) progress.note(note);
   for (const std::string& warning : prepared.warnings) progress.warning(warning);
-  std::vector<RepoFile> missing = dump.missing_files(prepared.tasks, stop);
+  std::vector<RepoFile> missing = dump.missing(prepared.tasks, stop);
   if (flags.dry_run) {
     print_files(dump, prepared, missing);
     return 0;
@@ -85,14 +88,14 @@ int download(const DownloadFlags& flags, const RunConfig& config, const std::sto
   } else {
     progress.note(fmt::format("fetching {}", described_files(dump.snapshot(), missing)));
     DownloadDisplay display(progress);
-    Fetching fetching(
-        dump, std::move(missing), config.download_max_workers,
+    Downloads downloads(
+        dump.snapshot(), std::move(missing), config.download_max_workers,
         {[&](const RepoFile& file, const DownloadProgress& now) {
            progress.line(fmt::format("[{}/{}] {} {}", now.files, now.all_files, file.path, size_text(file.size)));
          },
          [&](const std::string& note) { progress.note(note); }},
         stop);
-    fetching.wait_for_all([&](const DownloadProgress& now) { display.show_alone(now); });
+    while (!downloads.wait_for_all(between_looks)) display.show_alone(downloads.progress());
   }
   print(fmt::format("{}\n", dump.snapshot().folder().string()));
   return 0;

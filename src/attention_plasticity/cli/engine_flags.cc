@@ -26,8 +26,8 @@ std::unique_ptr<EngineProcess> started_engine(const EngineFlags& flags, const st
   return std::make_unique<EngineProcess>(std::move(words), stop);
 }
 
-PartEngine function_of(EngineProcess& engine) {
-  return [&engine](const PartWork& work, const PartReceiver& receiver, const std::stop_token& stop) {
+Engine function_of(EngineProcess& engine) {
+  return [&engine](const EngineWork& work, const EngineReceiver& receiver, const std::stop_token& stop) {
     engine.measure(work, receiver, stop);
   };
 }

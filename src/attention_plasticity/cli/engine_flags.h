@@ -23,6 +23,6 @@ const FieldTable<EngineFlags>& engine_table();
 std::unique_ptr<EngineProcess> started_engine(const EngineFlags& flags, const std::stop_token& stop);
 
 /// Its function.
-PartEngine function_of(EngineProcess& engine);
+Engine function_of(EngineProcess& engine);
 
 }  // namespace attention_plasticity

@@ -152,20 +152,20 @@ std::optional<EngineProcess::Message> EngineProcess::receive(const std::stop_tok
   return message;
 }
 
-void EngineProcess::measure(const PartWork& work, const PartReceiver& receiver, const std::stop_token& stop) {
+void EngineProcess::measure(const EngineWork& work, const EngineReceiver& receiver, const std::stop_token& stop) {
   if (!child_) start(stop);
   bool has_told_all = false;
   const std::shared_ptr<void> ended(nullptr, [&](void*) {
     if (!has_told_all) child_.reset();
   });
-  Json parts = Json::array();
-  for (const KeyGroup& part : work.parts) {
+  Json groups = Json::array();
+  for (const KvGroup& group : work.groups) {
     Json heads = Json::array();
-    for (const HeadId& head : part.heads) heads.push_back({head.layer, head.q_head, head.k_head});
-    parts.push_back({{"heads", std::move(heads)}, {"memory", part.bytes}});
+    for (const HeadId& head : group.heads) heads.push_back({head.layer, head.q_head, head.k_head});
+    groups.push_back({{"heads", std::move(heads)}, {"memory", group.bytes}});
   }
   const Json request{{"do", "measure"},
-                     {"parts", std::move(parts)},
+                     {"groups", std::move(groups)},
                      {"most_at_a_time", value_or_null(work.most_at_a_time)},
                      {"bytes", work.manifest.size()}};
   send(json_text(request) + "\n" + work.manifest);
@@ -183,8 +183,8 @@ void EngineProcess::measure(const PartWork& work, const PartReceiver& receiver, 
     has_told_all = told == "done" || told == "error";
     if (told == "done") return;
     if (told == "error") throw_told(head);
-    if (told == "measured") receiver.measured(head.at("part").get<std::size_t>(), message->bytes);
-    if (told == "failed") receiver.failed(head.at("part").get<std::size_t>(), line);
+    if (told == "measured") receiver.measured(head.at("group").get<std::size_t>(), message->bytes);
+    if (told == "failed") receiver.failed(head.at("group").get<std::size_t>(), line);
     if (told == "note") receiver.note(line);
     if (told == "warning") receiver.warning(line);
   }

@@ -10,22 +10,22 @@
 #include <vector>
 
 #include "attention_plasticity/json/json.h"
-#include "attention_plasticity/run/part_engine.h"
+#include "attention_plasticity/run/engine.h"
 
 // Both sides send lines of JSON; one with the key "bytes" is followed by that many bytes.
 //
-//     to the process     {"do": "measure", "parts": [{"heads": [[layer, q_head, k_head], ...], "memory": 123}, ...],
+//     to the process     {"do": "measure", "groups": [{"heads": [[layer, q_head, k_head], ...], "memory": 123}, ...],
 //                         "most_at_a_time": null, "bytes": 12345} and the manifest of the run
 //                        {"do": "stop"}; it ends when its input does
 //     from the process   {"told": "ready"} once
-//                        {"told": "measured", "part": 7, "bytes": 12345} and what its PartWorker returned
-//                        {"told": "failed", "part": 7, "line": "..."}, {"told": "note" or "warning", "line": "..."}
-//                        {"told": "done"} when all parts were told, or after a stop
+//                        {"told": "measured", "group": 7, "bytes": 12345} and what its HeadWorker returned
+//                        {"told": "failed", "group": 7, "line": "..."}, {"told": "note" or "warning", "line": "..."}
+//                        {"told": "done"} when all groups were told, or after a stop
 //                        {"told": "error", "exit_code": 3, "line": "...", "file": "..."} instead of ready or done
 
 namespace attention_plasticity {
 
-/// A process that measures the parts of runs, or has others measure them.
+/// A process that measures the KV groups of runs, or has others measure them.
 class EngineProcess {
  public:
   /// A program that was started, with pipes to its standard input and from its standard output.
@@ -45,9 +45,9 @@ class EngineProcess {
   /// when it ends without a word, and Stopped.
   EngineProcess(std::vector<std::string> words, const std::stop_token& stop);
 
-  /// As PartEngine. When a receiver throws, or the process does not do as it should, the process is ended; the next
+  /// As Engine. When a receiver throws, or the process does not do as it should, the process is ended; the next
   /// call starts a new one, so that it never takes what is left of an earlier run.
-  void measure(const PartWork& work, const PartReceiver& receiver, const std::stop_token& stop);
+  void measure(const EngineWork& work, const EngineReceiver& receiver, const std::stop_token& stop);
 
  private:
   struct Message {

@@ -16,9 +16,9 @@ constexpr const char* two_notes =
 
 TEST(EngineProcess, ARunDoesNotTakeWhatIsLeftOfAnEarlierOne) {
   EngineProcess engine({"/bin/sh", "-c", two_notes}, {});
-  const PartWork work{"{}", {{{{0, 0, 0}}, 1}}, {}};
+  const EngineWork work{"{}", {{{{0, 0, 0}}, 1}}, {}};
   std::vector<std::string> notes;
-  PartReceiver receiver;
+  EngineReceiver receiver;
   receiver.note = [&](const std::string& line) {
     notes.push_back(line);
     throw std::runtime_error("the disk is full");

@@ -185,30 +185,31 @@ int study_without_dump(const Arguments& arguments, const std::string& output, bo
       options_of(study_table(), arguments)
           .row_memory.value_or(free_memory().value_or(std::numeric_limits<std::uint64_t>::max()) / 2);
   PassRows rows(source, settings, layers_of_passes(source, settings, memory), *progress, stop);
-  const ArrayPasses passes = rows.passes();
+  ArrayPasses passes = rows.passes();
   if (passes.heads.size() > 1) progress->note(fmt::format("the texts are read in {} passes", passes.heads.size()));
   PreparedRun prepared =
-      prepare_passes(passes, config, DumpRotation{std::move(*model), 0, RotationSource::config, {}, {}});
+      prepare_passes(std::move(passes), config, DumpRotation{std::move(*model), 0, RotationSource::config, {}, {}});
   prepared.sampling_bucket_size = static_cast<double>(effective_bucket_size(settings));
   prepared.sampling_strategy = sampling_strategy(settings.sampling);
   fs::create_directories(output);
   const std::vector<FolderLock> locks = lock_outputs(prepared, config);
   check_outputs(prepared, config);
-  const ArrayRun run = analyze_passes(passes, std::move(prepared), config, observer_of(*progress), stop);
-  if (run.run.interrupted) return interrupted();
+  const RunResult result =
+      run_analysis(prepared, config, {.workers = usable_cores(), .stop = stop}, observer_of(*progress));
+  if (result.interrupted) return interrupted();
   const std::optional<AttentionLabels> found = native_labels(source, *progress, stop);
   if (!found) return interrupted();
   progress.reset();
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::vector<std::string> files =
-      write_results(run.prepared, config, run.run, {usable_cores(), wall, cpu_seconds(), peak_rss_bytes(), {}});
+      write_results(prepared, config, result, {usable_cores(), wall, cpu_seconds(), peak_rss_bytes(), {}});
   const fs::path labels = fs::path(output) / labels_file;
   write_file_atomically(labels, found->csv());
   if (!quiet) {
     std::vector<std::string> notes;
-    print_summary(run.prepared, config, run.run, files, find_labels(labels.string(), run.prepared, notes));
+    print_summary(prepared, config, result, files, find_labels(labels.string(), prepared, notes));
   }
-  return exit_code_of(run.run);
+  return exit_code_of(result);
 }
 
 int study_with_dump(const Arguments& arguments, const std::string& output, bool quiet) {

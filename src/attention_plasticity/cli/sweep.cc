@@ -135,7 +135,7 @@ class SweepWork {
     means.workers = run.config.max_workers.value_or(usable_cores());
     means.hub = hub_;
     if (engine_ != nullptr) means.engine = function_of(*engine_);
-    means.resources = [&](const CostElsewhere& elsewhere) -> RunResources {
+    means.resources = [&](const EngineCost& elsewhere) -> RunResources {
       const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       return {means.workers, wall, cpu_seconds() - cpu + elsewhere.cpu_s,
               std::max(peak_rss_bytes(), elsewhere.peak_rss_bytes)};

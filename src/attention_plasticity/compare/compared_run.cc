@@ -88,13 +88,14 @@ std::map<std::string, GroupValues, std::less<>> group_values(const CsvTable& tab
     for (std::size_t row = 0; row < table.rows.size(); ++row) {
       const auto head = places.find({table.index(row, layer), table.index(row, q_head)});
       if (head == places.end()) continue;
-      std::vector<double>& of_head = of_measure[head->second];
-      if (static_cast<std::size_t>(table.index(row, group)) != of_head.size()) {
-        throw Error(ErrorKind::input,
-                    fmt::format("line {}: the groups of a head should be numbered 0, 1, 2 and so on", table.lines[row]),
+      LeaveOneOut& of_head = of_measure[head->second];
+      const auto number = static_cast<std::size_t>(table.index(row, group));
+      if (!of_head.groups.empty() && of_head.groups.back() >= number) {
+        throw Error(ErrorKind::input, fmt::format("line {}: the groups of a head should ascend", table.lines[row]),
                     table.file);
       }
-      of_head.push_back(table.number(row, *place));
+      of_head.groups.push_back(number);
+      of_head.values.push_back(table.number(row, *place));
     }
     values.emplace(measure, std::move(of_measure));
   }

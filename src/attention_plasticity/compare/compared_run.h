@@ -10,6 +10,7 @@
 
 #include "attention_plasticity/results/head_metrics.h"
 #include "attention_plasticity/results/run_description.h"
+#include "attention_plasticity/stats/jackknife.h"
 
 namespace attention_plasticity {
 
@@ -22,8 +23,8 @@ struct DocumentGroups {
   friend bool operator==(const DocumentGroups&, const DocumentGroups&) = default;
 };
 
-/// The values of one column without each group, by head. A head that has none is empty.
-using GroupValues = std::vector<std::vector<double>>;
+/// The leave-one-out values of one column, by head. A head that has none is empty.
+using GroupValues = std::vector<LeaveOneOut>;
 
 /// What a run says about its heads, for a comparison with another.
 struct ComparedRun {

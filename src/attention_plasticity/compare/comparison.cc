@@ -158,24 +158,30 @@ class ColumnOfTwoRuns {
 
  private:
   void add_head_error(HeadDifference& head, const MatchedHead& match) {
-    const std::vector<double>& a = (*groups_.a)[match.a];
-    const std::vector<double>& b = (*groups_.b)[match.b];
+    const LeaveOneOut& a = (*groups_.a)[match.a];
+    const LeaveOneOut& b = (*groups_.b)[match.b];
     set_error(head, a, b, paired_, std::hypot(errors_a_[match.a], errors_b_[match.b]));
-    of_a_.push_back(a);
-    of_b_.push_back(b);
-    if (!paired_) return;
-    // A group counts in the mean of differences only where both runs have a value without it.
-    for (std::size_t g = 0; g < std::min(a.size(), b.size()); ++g) {
-      if (std::isnan(a[g]) || std::isnan(b[g])) of_a_.back()[g] = of_b_.back()[g] = std::nan("");
+    if (paired_) {
+      // A group counts in the mean of differences only where both runs have a value without it.
+      differences_.push_back(difference_of(a, b));
+    } else {
+      of_a_.push_back(a);
+      of_b_.push_back(b);
     }
   }
 
   void add_model_error() {
     // Heads have groups of their own where a run has no common ones, and then the error of a mean is unknown.
     if (!a_.groups || !b_.groups) return;
-    const std::vector<double> means_a = mean_over_heads(of_a_);
-    const std::vector<double> means_b = mean_over_heads(of_b_);
-    set_error(result_.model, means_a, means_b, paired_, std::hypot(jackknife_error(means_a), jackknife_error(means_b)));
+    if (paired_) {
+      const LeaveOneOut means = mean_over_heads(differences_);
+      set_error(result_.model, jackknife_error(means.values), means.groups.size());
+      return;
+    }
+    const LeaveOneOut means_a = mean_over_heads(of_a_);
+    const LeaveOneOut means_b = mean_over_heads(of_b_);
+    set_error(result_.model, std::hypot(jackknife_error(means_a.values), jackknife_error(means_b.values)),
+              std::min(means_a.groups.size(), means_b.groups.size()));
   }
 
   void add_q(double level) {
@@ -197,32 +203,29 @@ class ColumnOfTwoRuns {
   Groups groups_;
   std::vector<double> errors_a_;  // standard errors by head, of all heads of the run
   std::vector<double> errors_b_;
-  GroupValues of_a_;  // of the heads with both values
+  GroupValues of_a_;  // of the heads with both values, in unpaired runs
   GroupValues of_b_;
+  GroupValues differences_;  // of the same heads, in paired runs
   ColumnComparison result_;
 };
 
 }  // namespace
 
-void set_error(Difference& difference, std::span<const double> without_a, std::span<const double> without_b,
-               bool paired, double unpaired) {
-  difference.error = unpaired;
-  if (paired) {
-    std::vector<double> differences(std::min(without_a.size(), without_b.size()));
-    std::transform(without_a.begin(), without_a.begin() + static_cast<std::ptrdiff_t>(differences.size()),
-                   without_b.begin(), differences.begin(), [](double a, double b) { return b - a; });
-    difference.error = jackknife_error(differences);
-  }
+void set_error(Difference& difference, double error, std::size_t groups) {
+  difference.error = error;
   // Without an error, or where nothing varies, no probability can be told.
   if (!(difference.error > 0)) return;
   difference.z = difference.difference / difference.error;
-  difference.p = student_p(difference.z, static_cast<double>(std::min(without_a.size(), without_b.size())) - 1);
+  difference.p = student_p(difference.z, static_cast<double>(groups) - 1);
 }
 
-std::vector<double> mean_over_heads(const GroupValues& heads) {
-  std::vector<const std::vector<double>*> places(heads.size());
-  std::ranges::transform(heads, places.begin(), [](const std::vector<double>& head) { return &head; });
-  return mean_over_heads(places);
+void set_error(Difference& difference, const LeaveOneOut& a, const LeaveOneOut& b, bool paired, double unpaired) {
+  if (paired) {
+    const LeaveOneOut differences = difference_of(a, b);
+    set_error(difference, jackknife_error(differences.values), differences.groups.size());
+  } else {
+    set_error(difference, unpaired, std::min(a.groups.size(), b.groups.size()));
+  }
 }
 
 std::string_view error_column(std::string_view column) {

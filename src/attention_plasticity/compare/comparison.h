@@ -62,13 +62,11 @@ struct Comparison {
 /// values. Throws Error(usage), with the nearest name, for a column that does not exist.
 Comparison compare(const ComparedRun& a, const ComparedRun& b, const ComparisonOptions& options = {});
 
-/// Sets the error, z and p of a difference from the values without each group in both runs. Where they are not of the
-/// same groups, the error is `unpaired` and the degrees of freedom are those of the fewer groups.
-void set_error(Difference& difference, std::span<const double> without_a, std::span<const double> without_b,
-               bool paired, double unpaired);
-
-/// The mean over heads of their values without each group (stats/jackknife.h).
-std::vector<double> mean_over_heads(const GroupValues& heads);
+/// Sets the error, z and p of a difference, given its error and the number of groups that it comes from.
+void set_error(Difference& difference, double error, std::size_t groups);
+/// Sets them from the leave-one-out values of both runs. If the runs are not paired, the error is `unpaired` and the
+/// degrees of freedom are those of the fewer groups.
+void set_error(Difference& difference, const LeaveOneOut& a, const LeaveOneOut& b, bool paired, double unpaired);
 
 /// The column of head_metrics.csv with the standard errors of another; empty: none.
 std::string_view error_column(std::string_view column);

@@ -36,7 +36,7 @@ TEST(Compare, PairsTheGroupsOfTheSameDocuments) {
   for (std::size_t i = 0; i < column.heads.size(); ++i) {
     std::vector<double> differences;
     for (std::size_t g = 0; g < random_run_groups; ++g) {
-      differences.push_back(groups_b[i][g] - groups_a[i][g]);
+      differences.push_back(groups_b[i].values[g] - groups_a[i].values[g]);
       model[g] += differences.back() / static_cast<double>(column.heads.size());
     }
     const HeadDifference& head = column.heads[i];

@@ -25,8 +25,11 @@ inline ComparedRun random_run(unsigned seed, int layers = 2, std::string digest 
       table.rows.push_back({fmt::format("{}", layer), fmt::format("{}", head), fmt::format("{}", head / 2),
                             fmt::format("{}", value), "0.05", fmt::format("{}", 10 * value)});
       table.lines.push_back(table.rows.size() + 1);
-      std::vector<double>& of_head = groups.emplace_back();
-      for (std::size_t g = 0; g < random_run_groups; ++g) of_head.push_back(value + 0.01 * share(generator));
+      LeaveOneOut& of_head = groups.emplace_back();
+      for (std::size_t g = 0; g < random_run_groups; ++g) {
+        of_head.groups.push_back(g);
+        of_head.values.push_back(value + 0.01 * share(generator));
+      }
     }
   }
   ComparedRun run{"run" + digest, {}, 64, DocumentGroups{random_run_groups, 16, digest}, {}, HeadMetrics(table), {}};

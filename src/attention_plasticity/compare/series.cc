@@ -154,14 +154,14 @@ class ColumnBuilder {
   ColumnSeries built(std::span<const ComparedRun* const> runs, const std::vector<bool>& paired) {
     const std::vector<const HeadSeries*> whole = heads_with_every_value();
     result_.count = whole.size();
-    std::vector<double> before;  // the mean without each group in the run before
+    LeaveOneOut before;  // the mean in the run before
     for (std::size_t run = 0; run < runs.size(); ++run) {
       SeriesPoint point;
       Mean mean;
       for (const HeadSeries* head : whole) mean.add(head->points[run].value);
       point.value = mean.value();
-      const std::vector<double> without = mean_without_groups(*runs[run], whole);
-      point.error = jackknife_error(without);
+      const LeaveOneOut without = mean_without_groups(*runs[run], whole);
+      point.error = jackknife_error(without.values);
       if (run > 0) add_model_change(point, result_.model.back(), without, before, paired[run]);
       if (run > 0) point.crossing = crossing(result_.model.back().value, point.value, threshold_);
       result_.model.push_back(point);
@@ -182,7 +182,7 @@ class ColumnBuilder {
   }
 
   // Empty where the groups of all heads are unknown.
-  std::vector<double> mean_without_groups(const ComparedRun& run, const std::vector<const HeadSeries*>& heads) const {
+  LeaveOneOut mean_without_groups(const ComparedRun& run, const std::vector<const HeadSeries*>& heads) const {
     const GroupValues* groups = run.groups_of(result_.column);
     if (groups == nullptr || !run.groups) return {};
     std::set<HeadPlace> wanted;
@@ -194,8 +194,8 @@ class ColumnBuilder {
     return mean_over_heads(of_heads);
   }
 
-  static void add_model_change(SeriesPoint& point, const SeriesPoint& last, const std::vector<double>& without,
-                               const std::vector<double>& before, bool paired) {
+  static void add_model_change(SeriesPoint& point, const SeriesPoint& last, const LeaveOneOut& without,
+                               const LeaveOneOut& before, bool paired) {
     point.change.a = last.value;
     point.change.b = point.value;
     point.change.difference = point.value - last.value;

@@ -1,18 +1,23 @@
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/summary.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <tuple>
 #include <utility>
 
+#include "attention_plasticity/base/printable.h"
+#include "attention_plasticity/base/stop_scope.h"
+#include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/memory.h"
-#include "attention_plasticity/run/common_groups.h"
+#include "attention_plasticity/run/measure_heads.h"
 #include "attention_plasticity/run/rotation_check.h"
 #include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/stats/jackknife.h"
@@ -20,95 +25,76 @@
 namespace attention_plasticity {
 namespace {
 
-using Examples = std::vector<std::uint64_t>;
-
-// An observer need not listen to everything.
-RunObserver with_all_functions(RunObserver observer) {
-  if (!observer.head_ended) observer.head_ended = [](const HeadEvent&) {};
-  if (!observer.note) observer.note = [](const std::string&) {};
-  if (!observer.warning) observer.warning = [](const std::string&) {};
-  return observer;
-}
-
 bool has_exact_value(const HeadResult& result) { return result.exact && !std::isnan(result.exact->overall); }
 
-WithoutGroup means_over_heads(const RunResult& run) {
-  std::vector<const std::vector<double>*> overall;
-  std::vector<const std::vector<double>*> exact;
-  for (std::size_t i = 0; i < run.results.size(); ++i) {
-    if (!std::isnan(run.results[i].plasticity.overall)) overall.push_back(&run.without_group[i].overall);
-    if (has_exact_value(run.results[i])) exact.push_back(&run.without_group[i].exact);
+// The documents of all heads that have a value, ascending; none if such a head names no documents.
+std::optional<std::vector<std::uint64_t>> documents_of(std::span<const HeadResult> results) {
+  std::vector<std::uint64_t> all;
+  for (const HeadResult& result : results) {
+    if (!has_plasticity(result)) continue;
+    if (result.examples.empty()) return std::nullopt;
+    if (result.examples == all) continue;
+    std::vector<std::uint64_t> both;
+    std::ranges::set_union(all, result.examples, std::back_inserter(both));
+    all = std::move(both);
   }
-  return {mean_over_heads(overall), mean_over_heads(exact)};
+  return all;
 }
 
-// Keeps what was measured of a head, if anybody wants that.
-std::function<void(const HeadOutcome&)> keeping(const RunMeans& means) {
-  if (means.kept == nullptr) return {};
-  return [kept = means.kept](const HeadOutcome& outcome) { kept->keep(outcome); };
-}
-
-// The values without each group, of the same groups for all heads. False when a stop was requested before that was
-// done.
-bool add_common_groups(std::vector<HeadOutcome>& outcomes, const HeadPass::Context& context, const RunMeans& means,
-                       std::optional<Examples>& examples) {
-  examples = context.config.analysis.standard_errors ? common_examples(outcomes) : std::nullopt;
-  if (!examples) return true;
-  const std::vector<std::size_t> again = without_common_groups(outcomes, *examples);
-  if (again.empty()) return true;
-  const bool one = again.size() == 1;
-  context.observer.note(
-      fmt::format("{} {} captured on other examples than the rest; measuring {} again for the error of the model",
-                  again.size(), one ? "head was" : "heads were", one ? "it" : "them"));
-  const std::size_t measured =
-      measure_common_groups(outcomes, again, *examples, context, means.workers, means.stop, keeping(means));
-  if (measured == again.size()) return true;
-  if (means.stop.stop_requested()) return false;
-  context.observer.warning("a file could not be read a second time, so the error of the model stays empty");
-  examples.reset();
-  return true;
+WithoutGroup means_over_heads(const RunResult& run) {
+  std::vector<LeaveOneOut> overall;
+  std::vector<LeaveOneOut> exact;
+  for (std::size_t i = 0; i < run.results.size(); ++i) {
+    const WithoutGroup& head = run.without_group[i];
+    if (!std::isnan(run.results[i].plasticity.overall)) overall.push_back({head.groups, head.overall});
+    if (has_exact_value(run.results[i])) exact.push_back({head.groups, head.exact});
+  }
+  LeaveOneOut overall_means = mean_over_heads(overall);
+  LeaveOneOut exact_means = mean_over_heads(exact);
+  return {overall.empty() ? std::move(exact_means.groups) : std::move(overall_means.groups),
+          std::move(overall_means.values), std::move(exact_means.values)};
 }
 
 // What was read, each file once.
-void add_inputs(const HeadOutcome& outcome, std::map<std::tuple<int, Side, int>, const FileRead*>& files) {
-  if (outcome.queries) files[{outcome.head.layer, Side::query, outcome.head.q_head}] = &*outcome.queries;
-  if (outcome.keys) files[{outcome.head.layer, Side::key, outcome.head.k_head}] = &*outcome.keys;
+void add_inputs(std::span<const HeadOutcome> outcomes, RunResult& run) {
+  std::map<std::tuple<int, Side, int>, const ReadRecord*> reads;
+  for (const HeadOutcome& outcome : outcomes) {
+    const HeadId& head = outcome.head;
+    if (outcome.queries) reads[{head.layer, Side::query, head.q_head}] = &outcome.queries->read;
+    if (outcome.keys) reads[{head.layer, Side::key, head.k_head}] = &outcome.keys->read;
+  }
+  for (const auto& [place, read] : reads) {
+    const auto& [layer, side, head] = place;
+    if (read->input) run.inputs.push_back({side, {layer, head}, *read->input});
+    run.dropped_rows += read->dropped_rows;
+  }
 }
 
-}  // namespace
-
-RunResult gathered(std::vector<HeadOutcome> outcomes, const std::optional<std::vector<std::uint64_t>>& examples) {
+RunResult to_result(std::vector<HeadOutcome> outcomes) {
   RunResult run;
-  const std::string digest = examples ? examples_digest(*examples) : "";
-  std::map<std::tuple<int, Side, int>, const FileRead*> files;
-  for (const HeadOutcome& outcome : outcomes) add_inputs(outcome, files);
-  for (const auto& [place, file] : files) {
-    const auto& [layer, side, head] = place;
-    run.inputs.push_back({side, {layer, head}, file->input});
-    run.dropped_rows += file->dropped_rows;
-  }
+  add_inputs(outcomes, run);
   for (HeadOutcome& outcome : outcomes) {
     if (outcome.failure) run.failures.push_back(std::move(*outcome.failure));
     if (!outcome.measured) continue;
     run.results.push_back(std::move(outcome.measured->result));
-    // Values for other examples may be left from a run that ended before all heads were known.
-    std::optional<CommonGroups>& common = outcome.common_groups;
-    if (examples && common && common->examples_sha256 == digest) {
-      run.without_group.push_back(std::move(common->without_group));
-    } else {
-      run.without_group.push_back(std::move(outcome.measured->without_group));
-    }
-  }
-  if (examples) {
-    run.examples = *examples;
-    run.model_without_group = means_over_heads(run);
+    run.without_group.push_back(std::move(outcome.measured->without_group));
   }
   return run;
 }
 
-namespace {
+void restore_evidence(RotationEvidence& evidence, const HeadOutcome& outcome) {
+  const auto restore = [&](const HeadSide& side, const std::optional<SideRecord>& record) {
+    if (record && record->evidence) evidence.restore(side.side, side.head, *record->evidence);
+  };
+  restore(queries_of(outcome.head), outcome.queries);
+  restore(keys_of(outcome.head), outcome.keys);
+}
 
-// Memory that heads hand on to each other serves nobody after the last one.
+std::unique_ptr<RotationEvidence> evidence_of(const PreparedRun& prepared, const RunConfig& config) {
+  return configured_evidence(prepared, config, rotation_sides(prepared.source.get(), prepared.tasks));
+}
+
+// Memory that heads pass on to each other serves nobody after the last one.
 struct ReleaseMemory {
   ReleaseMemory() = default;
   ReleaseMemory(const ReleaseMemory&) = delete;
@@ -116,122 +102,126 @@ struct ReleaseMemory {
   ~ReleaseMemory() { release_kept_memory(); }
 };
 
-void restore_evidence(RotationEvidence& evidence, const HeadOutcome& outcome) {
-  const auto restore = [&](Side side, int head, const std::optional<FileRead>& read) {
-    if (read && read->evidence) evidence.restore(side, {outcome.head.layer, head}, *read->evidence);
-  };
-  restore(Side::query, outcome.head.q_head, outcome.queries);
-  restore(Side::key, outcome.head.k_head, outcome.keys);
+}  // namespace
+
+void HeadArrivals::add(const HeadOutcome& outcome) {
+  if (keys_.insert(keys_of(outcome.head).head).second) warn_of(keys_of(outcome.head), outcome.keys);
+  warn_of(queries_of(outcome.head), outcome.queries);
+  if (saved_ != nullptr) saved_->save(outcome);
+  told_.head_ended({outcome.head, outcome.measured ? &outcome.measured->result : nullptr,
+                    outcome.failure ? &*outcome.failure : nullptr, ++ended_, total_});
 }
 
-// Measures tasks, keeps them as they end and tells of them.
-class Measuring {
- public:
-  Measuring(const PreparedRun& prepared, const RunConfig& config, const RunMeans& means, const RunObserver& told)
-      : means_(means),
-        observer_(with_all_functions(told)),
-        evidence_(configured_evidence(prepared, config, rotation_files(prepared.tasks, prepared.layout.store))),
-        context_{prepared, config, observer_, evidence_.get(), {}} {}
+void HeadArrivals::warn_of(const HeadSide& side, const std::optional<SideRecord>& record) {
+  if (!record) return;
+  const bool of_keys = side.side == Side::key;
+  std::string name = source_ != nullptr ? source_->file(side) : "";
+  if (name.empty())
+    name = fmt::format("layer {} {} {}", side.head.layer, of_keys ? "k_head" : "q_head", side.head.head);
+  const ReadRecord& read = record->read;
+  if (read.dropped_rows > 0) {
+    told_.warning(fmt::format("{}: dropped {} of {} rows with NaN or infinity", name, read.dropped_rows,
+                              read.dropped_rows + read.rows));
+  }
+  // Once; queries are only worth it when their keys do name documents.
+  if (read.has_examples || warned_of_keys_ || (warned_of_queries_ && !of_keys)) return;
+  (of_keys ? warned_of_keys_ : warned_of_queries_) = true;
+  told_.warning(fmt::format("{}: no example_id column, so {}", name,
+                            of_keys ? "no key pairs can be formed" : "every query counts as an example of its own"));
+}
 
-  HeadOutcomes heads(std::span<const HeadTask> tasks) {
-    std::vector<std::optional<HeadOutcome>> ended(tasks.size());
-    std::vector<HeadTask> missing;
-    std::vector<std::size_t> places;  // of the missing
-    HeadPass::Context context = context_;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      if (std::optional<HeadOutcome> outcome = kept(tasks[i].head)) {
-        context.held_bytes += memory_of(*outcome);
-        ended[i] = std::move(outcome);
-        continue;
-      }
+HeadOutcomes measure_tasks(const PreparedRun& prepared, const RunConfig& config, std::span<const HeadTask> tasks,
+                           const MeasureOptions& options, const RunObserver& told) {
+  const ReleaseMemory at_the_end;
+  const std::unique_ptr<RotationEvidence> evidence = evidence_of(prepared, config);
+  const RunGroups groups(prepared.reference_documents);
+  MeasureContext context{config, prepared.rotation, prepared.model_width, groups, evidence.get()};
+  std::vector<std::optional<HeadOutcome>> ended(tasks.size());
+  std::vector<HeadTask> missing;
+  std::vector<std::size_t> places;  // of the missing
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (options.saved != nullptr) ended[i] = options.saved->take(tasks[i].head);
+    if (ended[i]) {
+      context.held_bytes += memory_of(*ended[i]);
+    } else {
       missing.push_back(tasks[i]);
       places.push_back(i);
     }
-    std::size_t count = tasks.size() - missing.size();
-    HeadPass pass(missing, context, [&](std::size_t task, HeadOutcome outcome) {
-      const HeadOutcome& head = ended[places[task]].emplace(std::move(outcome));
-      if (means_.kept != nullptr) means_.kept->keep(head);
-      observer_.head_ended({head.head, head.measured ? &head.measured->result : nullptr,
-                            head.failure ? &*head.failure : nullptr, ++count, tasks.size()});
-    });
-    HeadOutcomes outcomes;
-    try {
-      pass.run(means_.workers, means_.stop, means_.arrive);
-    } catch (...) {
-      if (!means_.stop.stop_requested()) outcomes.failure = std::current_exception();
-    }
-    outcomes.interrupted = count < tasks.size();
-    outcomes.heads.reserve(count);
-    for (std::optional<HeadOutcome>& outcome : ended) {
-      if (outcome) outcomes.heads.push_back(std::move(*outcome));
-    }
-    return outcomes;
   }
-
-  // False when a stop was requested before that was done. A head that cannot be measured again is left to the merge.
-  bool groups_of(std::span<const std::uint64_t> examples, std::vector<HeadOutcome>& outcomes) {
-    const std::vector<std::size_t> again = without_common_groups(outcomes, examples);
-    const std::size_t measured =
-        measure_common_groups(outcomes, again, examples, context_, means_.workers, means_.stop, keeping(means_));
-    return measured == again.size() || !means_.stop.stop_requested();
+  HeadOutcomes outcomes;
+  HeadArrivals arrivals(prepared.source.get(), told, options.saved, tasks.size() - missing.size(), tasks.size());
+  try {
+    prepared.source->expect(sides_of(missing), told, options.stop);
+    measure_heads(
+        *prepared.source, missing, context, options.workers, options.stop,
+        [&](std::size_t task, HeadOutcome outcome) { arrivals.add(ended[places[task]].emplace(std::move(outcome))); });
+  } catch (const Stopped&) {
+    outcomes.interrupted = true;
+  } catch (...) {
+    if (!options.stop.stop_requested()) outcomes.failure = std::current_exception();
   }
-
-  RunResult result(HeadOutcomes outcomes) {
-    if (outcomes.interrupted) {
-      RunResult run = gathered(std::move(outcomes.heads), std::nullopt);
-      run.interrupted = true;
-      run.failure = outcomes.failure;
-      return run;
-    }
-    if (evidence_) {
-      for (const HeadOutcome& outcome : outcomes.heads) restore_evidence(*evidence_, outcome);
-    }
-    const std::optional<RotationShares> shares =
-        evidence_ ? checked_shares(*evidence_, context_.prepared, context_.config, observer_) : std::nullopt;
-    std::optional<Examples> examples;
-    const bool complete = add_common_groups(outcomes.heads, context_, means_, examples);
-    RunResult run = gathered(std::move(outcomes.heads), complete ? examples : std::nullopt);
-    if (const std::string line = equal_vectors_line(run.results); !line.empty()) observer_.note(line);
-    run.rotation_shares = shares;
-    run.interrupted = !complete;
-    return run;
+  prepared.source->end();
+  for (std::optional<HeadOutcome>& outcome : ended) {
+    if (outcome) outcomes.heads.push_back(std::move(*outcome));
   }
-
- private:
-  std::optional<HeadOutcome> kept(const HeadId& head) {
-    if (means_.kept == nullptr) return std::nullopt;
-    auto node = means_.kept->found().extract(head);
-    return node ? std::optional(std::move(node.mapped())) : std::nullopt;
-  }
-
-  const ReleaseMemory at_the_end_;
-  const RunMeans& means_;
-  RunObserver observer_;
-  std::unique_ptr<RotationEvidence> evidence_;  // null: the rotation is not checked
-  HeadPass::Context context_;
-};
-
-}  // namespace
-
-HeadOutcomes measure_heads(const PreparedRun& prepared, const RunConfig& config, std::span<const HeadTask> tasks,
-                           const RunMeans& means, const RunObserver& observer,
-                           std::span<const std::uint64_t> examples) {
-  Measuring measuring(prepared, config, means, observer);
-  HeadOutcomes outcomes = measuring.heads(tasks);
-  if (outcomes.interrupted || examples.empty() || !config.analysis.standard_errors) return outcomes;
-  outcomes.interrupted = !measuring.groups_of(examples, outcomes.heads);
+  outcomes.interrupted = outcomes.heads.size() < tasks.size();
   return outcomes;
 }
 
-RunResult concluded_run(HeadOutcomes outcomes, const PreparedRun& prepared, const RunConfig& config,
-                        const RunMeans& means, const RunObserver& observer) {
-  return Measuring(prepared, config, means, observer).result(std::move(outcomes));
+RunResult conclude(HeadOutcomes outcomes, const PreparedRun& prepared, const RunConfig& config,
+                   const RunObserver& told) {
+  if (outcomes.interrupted) {
+    RunResult run = to_result(std::move(outcomes.heads));
+    run.interrupted = true;
+    run.failure = outcomes.failure;
+    return run;
+  }
+  std::optional<RotationShares> shares;
+  if (const std::unique_ptr<RotationEvidence> evidence = evidence_of(prepared, config)) {
+    for (const HeadOutcome& outcome : outcomes.heads) restore_evidence(*evidence, outcome);
+    shares = checked_shares(*evidence, prepared, config, told);
+  }
+  RunResult run = to_result(std::move(outcomes.heads));
+  run.rotation_shares = std::move(shares);
+  if (const std::string line = equal_vectors_line(run.results); !line.empty()) told.note(line);
+  if (!config.analysis.standard_errors) return run;
+  const std::optional<std::vector<std::uint64_t>> documents = documents_of(run.results);
+  if (!documents) return run;
+  run.examples = *documents;
+  run.group_count = RunGroups(prepared.reference_documents).count();
+  run.model_without_group = means_over_heads(run);
+  return run;
 }
 
-RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, const RunMeans& means,
+RunResult run_analysis(PreparedRun& prepared, const RunConfig& config, const MeasureOptions& options,
                        const RunObserver& observer) {
-  Measuring measuring(prepared, config, means, observer);
-  return measuring.result(measuring.heads(prepared.tasks));
+  const RunObserver told = serialized(observer);
+  decide(prepared, config, told, options.stop);
+  return conclude(measure_tasks(prepared, config, prepared.tasks, options, told), prepared, config, told);
+}
+
+RunObserver serialized(const RunObserver& observer) {
+  const auto mutex = std::make_shared<std::mutex>();
+  const auto one_at_a_time = [&mutex](const auto& function) {
+    return [mutex, function](const auto& event) {
+      const std::scoped_lock lock(*mutex);
+      if (function) function(event);
+    };
+  };
+  const auto printable = [&mutex](const std::function<void(const std::string&)>& function) {
+    return [mutex, function](const std::string& line) {
+      const std::scoped_lock lock(*mutex);
+      if (function) function(printable_text(line));
+    };
+  };
+  return {one_at_a_time(observer.head_ended), printable(observer.note), printable(observer.warning),
+          one_at_a_time(observer.downloading)};
+}
+
+std::string examples_digest(std::span<const std::uint64_t> examples) {
+  std::string ids;
+  for (const std::uint64_t id : examples) ids += fmt::format("{}\n", id);
+  return sha256(ids);
 }
 
 }  // namespace attention_plasticity

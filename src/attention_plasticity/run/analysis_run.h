@@ -4,20 +4,18 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/analyze_dump.h"
-#include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/head_outcome.h"
-#include "attention_plasticity/run/head_pass.h"
-#include "attention_plasticity/run/kept_heads.h"
 #include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/run/saved_heads.h"
 
 namespace attention_plasticity {
 
@@ -28,17 +26,17 @@ struct ReadInput {
   InputDigest input;
 };
 
-/// What a run measured.
+/// The results of a run.
 struct RunResult {
-  std::vector<HeadResult> results;  ///< by (layer, q_head)
-  /// Of each of `results`. Where the error of the model is known, the groups are those of `examples`, so that group g
-  /// leaves the same documents out of all heads.
-  std::vector<WithoutGroup> without_group;
-  std::vector<HeadFailure> failures;  ///< likewise
-  WithoutGroup model_without_group;   ///< means over all heads; empty when they are not known
-  /// Examples of all heads that have a value, ascending. Empty without standard errors, or where a head names none.
+  std::vector<HeadResult> results;          ///< by (layer, q_head)
+  std::vector<WithoutGroup> without_group;  ///< of each of `results`
+  std::vector<HeadFailure> failures;        ///< by (layer, q_head)
+  /// Means over all heads, without each group that all heads with a value have; empty if they are not known.
+  WithoutGroup model_without_group;
+  /// Documents of all heads that have a value, ascending. Empty without standard errors, or if a head names none.
   std::vector<std::uint64_t> examples;
-  /// What the vectors say about their rotation; none without `rotation_check`, or without a rotation.
+  std::size_t group_count = 0;  ///< jackknife groups of the run; 0 if there are none
+  /// Shares of the candidate rotations; none without `rotation_check`, or without a rotation.
   std::optional<RotationShares> rotation_shares;
   std::vector<ReadInput> inputs;   ///< by (layer, head), queries before keys
   std::uint64_t dropped_rows = 0;  ///< by `non_finite: drop`
@@ -46,40 +44,64 @@ struct RunResult {
   std::exception_ptr failure;      ///< why it stopped without a request: files did not arrive
 };
 
-/// How the heads of a prepared run are measured.
-struct RunMeans {
-  int workers = 1;  ///< threads; results do not depend on their number
-  std::stop_token stop = {};
-  HeadArrival arrive = {};    ///< waits for files that did not exist when the run was prepared
-  KeptHeads* kept = nullptr;  ///< keeps heads as they end, and has those of an earlier run; null: none are kept
-};
-
-/// What became of some heads of a run.
+/// The outcomes of some heads of a run.
 struct HeadOutcomes {
   std::vector<HeadOutcome> heads;  ///< in the order of the tasks
   bool interrupted = false;        ///< some heads are missing
   std::exception_ptr failure;      ///< why, without a stop request: files did not arrive
 };
 
-/// Measures `tasks`, which are some of a prepared run's, as far as they are not kept already. `examples`: where they
-/// are known beforehand, the examples of all heads of the run, with whose groups heads that have other ones are
-/// measured again.
-HeadOutcomes measure_heads(const PreparedRun& prepared, const RunConfig& config, std::span<const HeadTask> tasks,
-                           const RunMeans& means, const RunObserver& observer,
-                           std::span<const std::uint64_t> examples = {});
+/// Passes on the outcomes of heads as they arrive: reports each to an observer, with what is wrong with its rows, and
+/// saves it. To be used by one thread at a time.
+class HeadArrivals {
+ public:
+  /// `saved` may be null. `total` heads are expected, of which `ended` are there already.
+  HeadArrivals(const HeadSource* source, const RunObserver& told, SavedHeads* saved, std::size_t ended,
+               std::size_t total)
+      : source_(source), told_(told), saved_(saved), ended_(ended), total_(total) {}
 
-/// What follows from the outcomes of a run's heads, wherever they were measured. Files are read again where the check
-/// of the rotation needs it, and where a head is still to be measured with the groups of all. Throws Error(usage) when
-/// the vectors contradict the rotation and `rotation_check` is `error`.
-RunResult concluded_run(HeadOutcomes outcomes, const PreparedRun& prepared, const RunConfig& config,
-                        const RunMeans& means, const RunObserver& observer);
+  void add(const HeadOutcome& outcome);
 
-/// The outcomes of a run's heads, in order, as its result. `examples` are those of all heads, if the values without
-/// their groups are known.
-RunResult gathered(std::vector<HeadOutcome> outcomes, const std::optional<std::vector<std::uint64_t>>& examples);
+ private:
+  void warn_of(const HeadSide& side, const std::optional<SideRecord>& record);
 
-/// Measures all heads of a prepared run: measure_heads() and concluded_run().
-RunResult run_analysis(const PreparedRun& prepared, const RunConfig& config, const RunMeans& means,
+  const HeadSource* source_;  // names files; null: it does not know them
+  const RunObserver& told_;
+  SavedHeads* saved_;
+  std::size_t ended_;
+  std::size_t total_;
+  std::set<HeadKey> keys_;  // whose rows were looked at
+  bool warned_of_keys_ = false;
+  bool warned_of_queries_ = false;
+};
+
+/// How the heads of a run are measured.
+struct MeasureOptions {
+  int workers = 1;  ///< threads; results do not depend on their number
+  std::stop_token stop = {};
+  SavedHeads* saved = nullptr;  ///< saves heads as they end, and has those of an earlier run; null: none are saved
+};
+
+/// Measures `tasks`, which are some of a prepared and decided run's, as far as they are not saved already. The observer
+/// must have all functions.
+HeadOutcomes measure_tasks(const PreparedRun& prepared, const RunConfig& config, std::span<const HeadTask> tasks,
+                           const MeasureOptions& options, const RunObserver& told);
+
+/// Concludes a run from the outcomes of its heads, wherever they were measured: checks the rotation, and computes the
+/// leave-one-out values of the model. Throws Error(usage) when the vectors contradict the rotation and `rotation_check`
+/// is `error`.
+RunResult conclude(HeadOutcomes outcomes, const PreparedRun& prepared, const RunConfig& config,
+                   const RunObserver& told);
+
+/// Decides, measures and concludes a prepared run.
+RunResult run_analysis(PreparedRun& prepared, const RunConfig& config, const MeasureOptions& options,
                        const RunObserver& observer);
+
+/// Returns an observer whose functions are all set and may be called from any thread, one at a time. Lines are made
+/// printable.
+RunObserver serialized(const RunObserver& observer);
+
+/// The SHA-256 of documents, each as decimal text and LF: what run.json names them by.
+std::string examples_digest(std::span<const std::uint64_t> examples);
 
 }  // namespace attention_plasticity

@@ -198,6 +198,16 @@ RunConfig resolve_config(const DumpSource& source, const RunOptions& options,
   return resolve_config(settings);
 }
 
+RunConfig with_output_dir(RunConfig config, const std::string& folder) {
+  config.output_dir = folder;
+  config.tables = TablePaths();
+  for (const ResultTable& table : result_tables()) {
+    if (config.compat == Compat::python && !table.in_python_compat) config.tables[table.id].clear();
+  }
+  move_outputs(config);
+  return config;
+}
+
 std::vector<Setting> all_settings(const RunConfig& config) {
   std::vector<Setting> settings;
   for (const FieldValue& field : resolved_fields(config)) settings.push_back({field.name, typed_text(field), ""});

@@ -60,6 +60,9 @@ RunConfig resolve_config(std::span<const Setting> settings);
 RunConfig resolve_config(const DumpSource& source, const RunOptions& options,
                          const std::optional<std::string>& output_dir = {});
 
+/// Returns the configuration with its outputs in another folder, under their usual names.
+RunConfig with_output_dir(RunConfig config, const std::string& folder);
+
 /// Settings of all fields that resolve to this configuration.
 std::vector<Setting> all_settings(const RunConfig& config);
 

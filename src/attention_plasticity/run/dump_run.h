@@ -1,9 +1,7 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -11,71 +9,60 @@
 #include "attention_plasticity/hub.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/config.h"
-#include "attention_plasticity/run/heads_elsewhere.h"
+#include "attention_plasticity/run/engine.h"
 #include "attention_plasticity/run/hub_dump.h"
-#include "attention_plasticity/run/kept_heads.h"
-#include "attention_plasticity/run/part_engine.h"
 #include "attention_plasticity/run/prepared_run.h"
-#include "attention_plasticity/run/run_plan.h"
+#include "attention_plasticity/run/saved_heads.h"
 #include "attention_plasticity/run/shard.h"
 
 namespace attention_plasticity {
 
-/// Which part of a run is measured here, and what is known of the whole.
-struct RunPart {
-  std::optional<Shard> shard = {};   ///< none: all heads
-  std::optional<RunPlan> plan = {};  ///< what was decided for all shards beforehand
-};
-
-/// A whole run over a dump, or a shard of it, on disk or on the Hub: finds the heads, fetches what is missing,
-/// measures.
+/// A whole run over a dump, or a shard of it, on disk, in a store or on the Hub: finds the heads, fetches what is
+/// missing, measures.
 class DumpRun {
  public:
   /// Finds the dump and its heads. `hub` is used when the configuration names no dump on disk. Throws Error as HubDump
-  /// and prepare_run do, Error(usage) when the plan is of another run, and Stopped.
-  DumpRun(RunConfig config, const HubSettings& hub, const std::stop_token& stop, RunPart part = {});
+  /// and prepare_run do, and Stopped.
+  DumpRun(RunConfig config, const HubSettings& hub, const std::stop_token& stop, std::optional<Shard> shard = {});
 
   const RunConfig& config() const { return config_; }
   const PreparedRun& prepared() const { return prepared_; }
   /// One line each for the user; those of the look-up on the Hub come first.
   std::vector<std::string> notes() const;
-  /// Such as "80 files of org/name at main (commit 0123456789ab), 3.4 GiB"; empty when nothing is missing on disk.
+  /// Describes the files to fetch, such as "80 files of org/name at main (commit 0123456789ab), 3.4 GiB"; empty when
+  /// nothing is missing on disk.
   std::string missing_files() const;
 
   /// The heads that are measured here: those of the shard, or all.
   std::vector<HeadTask> tasks() const;
 
-  /// Fetches and measures all heads on `workers` threads. Tells the observer the notes and warnings first. Throws what
-  /// ends the run before any head is measured. With `keep`, heads are kept as they end; throws as KeptHeads does.
+  /// Decides what follows from rows, as `measure` does first. Reports what it finds.
+  void decide(const RunObserver& told, const std::stop_token& stop);
+  /// Fetches and measures all heads on `workers` threads. Reports notes and warnings first. Throws what ends the run
+  /// before any head is measured. With `save`, heads are saved as they end; throws as SavedHeads does. With an engine,
+  /// other processes measure the heads: they must see the dump under the same path, and files of the Hub are fetched
+  /// first; `cost` then gets what it took.
   RunResult measure(int workers, const RunObserver& observer, const std::stop_token& stop,
-                    const std::optional<KeepOptions>& keep = {});
-  /// The same, with heads measured by an engine: other processes, which must see the dump under the same path. Files of
-  /// the Hub are fetched first. `workers`: threads for what is left to this process. Adds to `cost`.
-  RunResult measure_by(const PartEngine& engine, int workers, const RunObserver& observer, const std::stop_token& stop,
-                       CostElsewhere& cost, const std::optional<KeepOptions>& keep = {});
-  /// The same as `measure` for tasks(), without what depends on the heads of other shards.
-  HeadOutcomes measure_part(int workers, const RunObserver& observer, const std::stop_token& stop,
-                            const std::optional<KeepOptions>& keep = {});
-  /// Fetches all files, and decides what depends on all of them. Throws as `measure` does.
-  RunPlan make_plan(const RunObserver& observer, const std::stop_token& stop);
-  /// Removes the heads that `measure` kept, whose results are written.
-  void forget_kept();
+                    const std::optional<SavedHeads::Options>& save = {}, const Engine& engine = {},
+                    EngineCost* cost = nullptr);
+  /// Measures and saves the heads of tasks(), without concluding the run.
+  HeadOutcomes measure_shard(int workers, const RunObserver& observer, const std::stop_token& stop,
+                             const SavedHeads::Options& save);
+  /// Takes the prepared run, with a record of the files it was measured from in place of its source.
+  PreparedRun take_prepared();
+  /// Removes the heads that `measure` saved, whose results are in place.
+  void remove_saved();
 
  private:
-  PreparedRun prepare() const;
-  // Tells the observer what is known, brings all files if the rotation depends on them, and opens the kept heads.
-  void begin(const RunObserver& told, const std::stop_token& stop, const std::optional<KeepOptions>& keep);
+  void begin(const RunObserver& told, const std::stop_token& stop, const std::optional<SavedHeads::Options>& save);
   void fetch_all(const RunObserver& told, const std::stop_token& stop);
-  // Calls `work` with the means to measure `tasks`, while files that are still missing are fetched.
-  void with_files(std::span<const HeadTask> tasks, int workers, const RunObserver& told, const std::stop_token& stop,
-                  const std::function<void(const RunMeans&)>& work);
 
   RunConfig config_;
-  RunPart part_;
-  std::unique_ptr<HubDump> dump_;  // null: the dump is on disk
+  std::optional<Shard> shard_;
+  std::unique_ptr<HubDump> dump_;  // null: the dump is on disk or in a store
   PreparedRun prepared_;
-  std::vector<RepoFile> missing_;    // needed, and only on the Hub so far
-  std::unique_ptr<KeptHeads> kept_;  // null: no heads are kept
+  std::vector<RepoFile> missing_;      // needed, and only on the Hub so far
+  std::unique_ptr<SavedHeads> saved_;  // null: no heads are saved
 };
 
 }  // namespace attention_plasticity

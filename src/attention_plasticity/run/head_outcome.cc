@@ -8,16 +8,19 @@ std::uint64_t bytes_of(const std::vector<T>& values) {
   return values.capacity() * sizeof(T);
 }
 
-std::uint64_t bytes_of(const WithoutGroup& groups) { return bytes_of(groups.overall) + bytes_of(groups.exact); }
+std::uint64_t bytes_of(const WithoutGroup& groups) {
+  return bytes_of(groups.groups) + bytes_of(groups.overall) + bytes_of(groups.exact);
+}
 
 std::uint64_t bytes_of(const HeadResult& result) {
   return bytes_of(result.component_r_squared) + bytes_of(result.component_weight) + bytes_of(result.plasticity.cells) +
          (result.exact ? bytes_of(result.exact->distances) : 0) + bytes_of(result.times) + bytes_of(result.examples);
 }
 
-std::uint64_t bytes_of(const std::optional<FileRead>& file) {
-  if (!file) return 0;
-  return file->input.digest.capacity() + (file->evidence ? bytes_of(file->evidence->known) : 0);
+std::uint64_t bytes_of(const std::optional<SideRecord>& side) {
+  if (!side) return 0;
+  return (side->read.input ? side->read.input->digest.capacity() : 0) +
+         (side->evidence ? bytes_of(side->evidence->known) : 0);
 }
 
 }  // namespace
@@ -26,9 +29,6 @@ std::uint64_t memory_of(const HeadOutcome& outcome) {
   std::uint64_t bytes = sizeof(HeadOutcome) + bytes_of(outcome.queries) + bytes_of(outcome.keys);
   if (outcome.measured) bytes += bytes_of(outcome.measured->result) + bytes_of(outcome.measured->without_group);
   if (outcome.failure) bytes += outcome.failure->file.capacity() + outcome.failure->message.capacity();
-  if (const std::optional<CommonGroups>& common = outcome.common_groups) {
-    bytes += common->examples_sha256.capacity() + bytes_of(common->without_group);
-  }
   return bytes;
 }
 

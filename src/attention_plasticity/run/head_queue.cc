@@ -57,7 +57,7 @@ class HeadQueue {
             const std::stop_token& stop)
       : heads_(tasks), options_(options), load_(load), work_(work), stop_(stop), tasks_(tasks.size()) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      if (i == 0 || tasks[i].key_file != tasks[i - 1].key_file) groups_.emplace_back();
+      if (i == 0 || keys_of(tasks[i].head).head != keys_of(tasks[i - 1].head).head) groups_.emplace_back();
       ++groups_.back().unfinished;
       tasks_[i].group = groups_.size() - 1;
       waiting_.insert(waiting_.end(), i);

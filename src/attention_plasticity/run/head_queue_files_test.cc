@@ -35,7 +35,7 @@ TEST(HeadQueueFiles, StartsATaskOnceItsFilesAreThere) {
     return TaskBytes{};
   };
   for_each_task(
-      tasks, options, keys_of,
+      tasks, options, loaded_keys_of,
       [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) { tell("begun", tasks[task].head.q_head); },
       {});
   for (int head = 0; head < 4; ++head) {
@@ -55,7 +55,7 @@ TEST(HeadQueueFiles, WorksWhileOtherFilesAreOnTheirWay) {
     return TaskBytes{};
   };
   std::size_t done = 0;
-  for_each_task(tasks, options, keys_of,
+  for_each_task(tasks, options, loaded_keys_of,
                 [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) {
                   if (task == 0) first_done.set_value();
                   ++done;
@@ -74,8 +74,8 @@ TEST(HeadQueueFiles, EndsWhenFilesDoNotArrive) {
       return TaskBytes{};
     };
     try {
-      for_each_task(tasks, options, keys_of, [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) { ++done; },
-                    {});
+      for_each_task(tasks, options, loaded_keys_of,
+                    [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) { ++done; }, {});
       FAIL();
     } catch (const Error& error) {
       EXPECT_EQ(std::string(error.what()), "lost");
@@ -92,9 +92,9 @@ TEST(HeadQueueFiles, DoesNotAskAgainForFilesThatDidNotArrive) {
     if (task.head.q_head == 3 && ++asked == 1) throw Error(ErrorKind::network, "lost");
     return TaskBytes{};
   };
-  EXPECT_THROW(
-      for_each_task(tasks, options, keys_of, [](std::size_t, const LoadedKeys*, const std::exception_ptr&) {}, {}),
-      Error);
+  EXPECT_THROW(for_each_task(tasks, options, loaded_keys_of,
+                             [](std::size_t, const LoadedKeys*, const std::exception_ptr&) {}, {}),
+               Error);
   EXPECT_EQ(asked, 1);
 }
 
@@ -108,7 +108,8 @@ TEST(HeadQueueFiles, WaitsForNoFilesAfterAStopRequest) {
     return TaskBytes{};
   };
   for_each_task(
-      tasks, options, keys_of, [](std::size_t, const LoadedKeys*, const std::exception_ptr&) {}, stop.get_token());
+      tasks, options, loaded_keys_of, [](std::size_t, const LoadedKeys*, const std::exception_ptr&) {},
+      stop.get_token());
 }
 
 TEST(HeadQueueFiles, CountsTheMemoryOfWhatHasArrived) {
@@ -118,7 +119,7 @@ TEST(HeadQueueFiles, CountsTheMemoryOfWhatHasArrived) {
   QueueOptions options{4, 250, [](const HeadTask&) { return TaskBytes{60, 40}; }};
   const auto load = [&](const HeadTask& task) {
     take_estimate(40, options);
-    return keys_of(task);
+    return loaded_keys_of(task);
   };
   for_each_task(tasks, options, load,
                 [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) {

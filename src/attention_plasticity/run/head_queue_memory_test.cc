@@ -58,7 +58,6 @@ Ran run(const std::vector<Need>& needs, int workers, std::uint64_t limit) {
   for (std::size_t i = 0; i < needs.size(); ++i) {
     HeadTask task;
     task.head = {0, static_cast<int>(i), static_cast<int>(needs[i].group)};
-    task.key_file = fmt::format("k{}", needs[i].group);
     task.query_bytes = needs[i].estimate * mib;
     task.key_bytes = needs[i].estimate * mib;
     tasks.push_back(task);

@@ -85,7 +85,7 @@ void run(std::span<const HeadTask> tasks, const QueueOptions& options, Ledger& l
       tasks, options,
       [&](const HeadTask& task) {
         ledger.loaded(task, options);
-        return keys_of(task);
+        return loaded_keys_of(task);
       },
       [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure) {
         ledger.begin(task);
@@ -164,7 +164,7 @@ TEST(HeadQueue, WorksOnAsManyTasksAsItHasWorkers) {
   const std::vector<HeadTask> tasks = tasks_of_groups({2, 1, 1});
   Meeting meeting(4);
   std::atomic<int> met = 0;
-  for_each_task(tasks, with_workers(4), keys_of,
+  for_each_task(tasks, with_workers(4), loaded_keys_of,
                 [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) { met += meeting.join() ? 1 : 0; }, {});
   EXPECT_EQ(met, 4);
 }
@@ -174,7 +174,7 @@ TEST(HeadQueue, GivesTheSameKeysToAllTasksOfAGroup) {
   std::mutex mutex;
   std::map<int, std::set<const LoadedKeys*>> seen;
   Meeting meeting(6);
-  for_each_task(tasks, with_workers(6), keys_of,
+  for_each_task(tasks, with_workers(6), loaded_keys_of,
                 [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr&) {
                   meeting.join();
                   const std::scoped_lock lock(mutex);
@@ -195,10 +195,10 @@ TEST(HeadQueue, TellsAFailureOfLoadingToEachTaskOfThatGroupAndToNoOther) {
     for_each_task(
         tasks, with_workers(workers),
         [&](const HeadTask& task) {
-          if (task.head.k_head != 1) return keys_of(task);
+          if (task.head.k_head != 1) return loaded_keys_of(task);
           const std::scoped_lock lock(mutex);
           ++failed_loads;
-          throw Error(ErrorKind::input, "broken keys", task.key_file.string());
+          throw Error(ErrorKind::input, "broken keys", "k1");
         },
         [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure) {
           EXPECT_EQ(keys == nullptr, failure != nullptr);
@@ -245,7 +245,7 @@ TEST(HeadQueue, GivesMemoryBackWhenATaskAndItsGroupEnd) {
   tasks[0].query_bytes = tasks[0].key_bytes = 50;
   Meeting meeting(2);
   std::atomic<int> met = 0;
-  for_each_task(tasks, {.workers = 2, .memory_limit = 100}, keys_of,
+  for_each_task(tasks, {.workers = 2, .memory_limit = 100}, loaded_keys_of,
                 [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) {
                   if (task > 0) met += meeting.join() ? 1 : 0;
                 },
@@ -271,7 +271,7 @@ TEST(HeadQueue, BeginsNothingAfterAStopRequest) {
   std::stop_source stop;
   stop.request_stop();
   for_each_task(
-      tasks, with_workers(2), keys_of,
+      tasks, with_workers(2), loaded_keys_of,
       [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) { ADD_FAILURE() << task; }, stop.get_token());
 }
 
@@ -280,7 +280,7 @@ TEST(HeadQueue, FinishesWhatItHasBegunAfterAStopRequest) {
   std::stop_source stop;
   std::vector<std::size_t> ended;
   for_each_task(
-      tasks, with_workers(1), keys_of,
+      tasks, with_workers(1), loaded_keys_of,
       [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr&) {
         if (task == 2) stop.request_stop();
         EXPECT_NE(keys, nullptr);
@@ -295,7 +295,7 @@ TEST(HeadQueue, DropsWorkThatGivesUpAfterAStopRequest) {
   std::stop_source stop;
   std::vector<std::size_t> ended;
   for_each_task(
-      tasks, with_workers(1), keys_of,
+      tasks, with_workers(1), loaded_keys_of,
       [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) {
         throw_if_stopped();
         if (task == 2) stop.request_stop();
@@ -313,7 +313,7 @@ TEST(HeadQueue, StopsAllItsWorkers) {
   std::atomic<int> begun = 0;
   std::atomic<int> ended = 0;
   for_each_task(
-      tasks, with_workers(3), keys_of,
+      tasks, with_workers(3), loaded_keys_of,
       [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) {
         ++begun;
         meeting.join();
@@ -331,7 +331,7 @@ TEST(HeadQueue, StopsWorkersThatWaitForRoom) {
   std::stop_source stop;
   std::atomic<int> begun = 0;
   for_each_task(
-      tasks, {.workers = 3, .memory_limit = 100}, keys_of,
+      tasks, {.workers = 3, .memory_limit = 100}, loaded_keys_of,
       [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) {
         ++begun;
         std::this_thread::sleep_for(20ms);

@@ -25,8 +25,6 @@ inline std::vector<HeadTask> tasks_of_groups(const std::vector<std::size_t>& siz
     for (std::size_t i = 0; i < sizes[group]; ++i) {
       HeadTask task;
       task.head = {0, static_cast<int>(tasks.size()), static_cast<int>(group)};
-      task.query_file = fmt::format("q{}", tasks.size());
-      task.key_file = fmt::format("k{}", group);
       task.query_bytes = query_bytes;
       task.key_bytes = key_bytes;
       tasks.push_back(task);
@@ -37,7 +35,7 @@ inline std::vector<HeadTask> tasks_of_groups(const std::vector<std::size_t>& siz
 
 inline QueueOptions with_workers(int workers) { return {workers, std::nullopt, {}}; }
 
-inline LoadedKeys keys_of(const HeadTask& task) {
+inline LoadedKeys loaded_keys_of(const HeadTask& task) {
   HeadRows rows;
   rows.width = static_cast<std::size_t>(task.head.k_head);
   return {{KeptRows(std::move(rows)), {}}, {}};

@@ -114,32 +114,24 @@ void HubDump::fetch_descriptions(const RunConfig& config, const std::stop_token&
   }
 }
 
-FoundDump HubDump::source() const {
-  return {snapshot_.folder(), layout_, HubOrigin{snapshot_.repo(), snapshot_.revision(), snapshot_.commit()},
-          snapshot_.is_from_cache()};
+std::optional<std::string> HubDump::path(const HeadSide& side) const {
+  const std::set<HeadKey>& captured = side.side == Side::query ? layout_.queries : layout_.keys;
+  if (!captured.contains(side.head)) return std::nullopt;
+  return layout_.file(side.side, side.head).lexically_relative(snapshot_.folder()).generic_string();
 }
 
-std::vector<std::string> HubDump::files_of(const HeadTask& task) const {
-  std::vector<std::string> files;
-  const auto add = [&](const std::filesystem::path& file) {
-    files.push_back(file.lexically_relative(snapshot_.folder()).generic_string());
-  };
-  if (layout_.queries.contains({task.head.layer, task.head.q_head})) add(task.query_file);
-  if (layout_.keys.contains({task.head.layer, task.head.k_head})) add(task.key_file);
-  return files;
-}
-
-std::vector<RepoFile> HubDump::missing_files(std::span<const HeadTask> tasks, const std::stop_token& stop) {
-  std::vector<std::string> wanted;
-  std::set<std::string> seen;
-  for (const HeadTask& task : tasks) {
-    for (std::string& path : files_of(task)) {
-      if (seen.insert(path).second) wanted.push_back(std::move(path));
-    }
-  }
-  std::vector<RepoFile> files = snapshot_.missing(wanted, stop);
+std::vector<RepoFile> HubDump::missing(const std::vector<std::string>& paths, const std::stop_token& stop) {
+  std::vector<RepoFile> files = snapshot_.missing(paths, stop);
   check_disk_space(snapshot_, files);
   return files;
+}
+
+std::vector<RepoFile> HubDump::missing(std::span<const HeadTask> tasks, const std::stop_token& stop) {
+  std::vector<std::string> paths;
+  for (const HeadSide& side : sides_of(tasks)) {
+    if (std::optional<std::string> own = path(side)) paths.push_back(*std::move(own));
+  }
+  return missing(paths, stop);
 }
 
 }  // namespace attention_plasticity

@@ -9,7 +9,7 @@
 #include "attention_plasticity/hub/downloads.h"
 #include "attention_plasticity/hub/snapshot.h"
 #include "attention_plasticity/run/config.h"
-#include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/run/head_source.h"
 
 namespace attention_plasticity {
 
@@ -25,16 +25,18 @@ class HubDump {
   HubDump(const RunConfig& config, const HubSettings& settings, const std::stop_token& stop);
 
   const Snapshot& snapshot() const { return snapshot_; }
-  /// The input of prepare_run.
-  FoundDump source() const;
+  /// The heads of the dataset, with files that may still be on the Hub alone.
+  const DumpLayout& layout() const { return layout_; }
   /// Notes of the look-up, for the user; they come before those of prepare_run.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// The paths in the repository of a task's query and key files, as far as the dump has them.
-  std::vector<std::string> files_of(const HeadTask& task) const;
-  /// The files of the tasks that are not on disk yet, in the order of the tasks. Throws Error(output) when the disk has
-  /// too little space for them.
-  std::vector<RepoFile> missing_files(std::span<const HeadTask> tasks, const std::stop_token& stop);
+  /// The path in the repository of the file of a side; none if the dump does not have it.
+  std::optional<std::string> path(const HeadSide& side) const;
+  /// Those files of the repository that are not on disk yet, in the order of `paths`. Throws Error(output) when the
+  /// disk has too little space for them.
+  std::vector<RepoFile> missing(const std::vector<std::string>& paths, const std::stop_token& stop);
+  /// The missing files of tasks, in the order in which they are read.
+  std::vector<RepoFile> missing(std::span<const HeadTask> tasks, const std::stop_token& stop);
 
  private:
   DumpLayout find_layout(const RunConfig& config, const std::stop_token& stop);

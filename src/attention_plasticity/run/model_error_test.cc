@@ -54,49 +54,69 @@ TEST(ModelError, IsTheJackknifeOfTheMeanOverHeadsThatShareTheirExamples) {
   EXPECT_TRUE(observed.notes.empty());
 }
 
-// `without_group` of every head over the groups of the given examples, each from its files.
-std::vector<std::vector<double>> measured_over(const SmallDump& dump, const RunResult& run, const RunConfig& config,
-                                               const Examples& examples) {
-  std::vector<std::vector<double>> heads;
+// The leave-one-out values of every head for these reference documents, each from its files.
+std::vector<WithoutGroup> measured_with(const SmallDump& dump, const RunResult& run, const RunConfig& config,
+                                        const Examples& reference) {
+  const RunGroups groups(ranges_of(reference));
+  std::vector<WithoutGroup> heads;
   for (const HeadResult& result : run.results) {
     const HeadId head = result.head;
     const OrientedKeys keys = orient_keys(
         KeptRows(read_head_file(dump.file(Side::key, head.layer, head.k_head), Side::key).rows), config.analysis);
     HeadRows queries = read_head_file(dump.file(Side::query, head.layer, head.q_head), Side::query).rows;
-    heads.push_back(measure_head(head, KeptRows(std::move(queries)), keys, config.analysis, {nullptr, examples})
-                        .without_group.overall);
+    heads.push_back(
+        measure_head(head, KeptRows(std::move(queries)), keys, config.analysis, {nullptr, &groups}).without_group);
   }
   return heads;
 }
 
-TEST(ModelError, LeavesTheSameDocumentsOutOfHeadsWithDifferentExamples) {
+TEST(ModelError, LeavesOutTheGroupsOfTheFirstHeadsDocumentsThatAllHeadsHave) {
   const SmallDump dump(1, 3, 3);
   dump.write(Side::query, 0, 0, small_rows(1, {1, 2, 3, 4, 5, 6}));
   dump.write(Side::key, 0, 0, small_rows(2, {1, 2, 3, 4, 5, 6}));
   dump.write(Side::query, 0, 1, small_rows(3, {4, 5, 6, 7, 8, 9}));
   dump.write(Side::key, 0, 1, small_rows(4, {5, 6, 7, 8, 9}));
   dump.write(Side::query, 0, 2, small_rows(5, {1, 2, 3, 4, 5}));
-  dump.write(Side::key, 0, 2, small_rows(6, {5, 6, 7, 8, 9}));
+  dump.write(Side::key, 0, 2, small_rows(6, {1, 2, 3, 4, 5}));
   const RunConfig config = dump.config();
   for (const int workers : {1, 3}) {
     Observed observed;
     const RunResult run = run_of(config, workers, observed);
-    const auto heads = measured_over(dump, run, config, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+    const std::vector<WithoutGroup> heads = measured_with(dump, run, config, {1, 2, 3, 4, 5, 6});
     ASSERT_EQ(heads.size(), 3U);
-    ASSERT_EQ(heads.front().size(), 9U);
-    expect_near(run.model_without_group.overall, mean_over_heads(heads));
+    // Documents 1 to 6 are groups 0 to 5; 7, 8 and 9 are groups 1, 2 and 3.
+    EXPECT_EQ(heads[0].groups, (std::vector<std::size_t>{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(heads[1].groups, (std::vector<std::size_t>{1, 2, 3, 4, 5}));
+    EXPECT_EQ(heads[2].groups, (std::vector<std::size_t>{0, 1, 2, 3, 4}));
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+      EXPECT_EQ(run.without_group[i].groups, heads[i].groups);
+      expect_near(run.without_group[i].overall, heads[i].overall);
+      EXPECT_NEAR(run.results[i].plasticity_error, error_of(heads[i].overall), 1e-14);
+    }
+    EXPECT_EQ(run.group_count, 6U);
+    EXPECT_EQ(run.model_without_group.groups, (std::vector<std::size_t>{1, 2, 3, 4}));
+    std::vector<std::vector<double>> shared;
+    for (const WithoutGroup& head : heads) {
+      const auto first = head.overall.begin() + (head.groups.front() == 0 ? 1 : 0);
+      shared.emplace_back(first, first + 4);
+    }
+    expect_near(run.model_without_group.overall, mean_over_heads(shared));
     EXPECT_NEAR(summarize_model("ap_overall", run.results, run.model_without_group.overall).error,
-                error_of(mean_over_heads(heads)), 1e-14);
-    EXPECT_EQ(observed.notes, std::vector<std::string>{"2 heads were captured on other examples than the rest; "
-                                                       "measuring them again for the error of the model"});
-    // The second measurement is not reported as heads that ended.
-    EXPECT_EQ(observed.ended.size(), 3U);
-    // Values without a group are those of the common groups; the error of a head is that of its own examples.
+                error_of(mean_over_heads(shared)), 1e-14);
+    EXPECT_TRUE(observed.notes.empty());
+    EXPECT_EQ(observed.ended.size(), 3U) << "no head is measured twice";
     EXPECT_EQ(run.examples, (Examples{1, 2, 3, 4, 5, 6, 7, 8, 9}));
-    for (std::size_t i = 0; i < heads.size(); ++i) expect_near(run.without_group[i].overall, heads[i]);
-    const auto own = measured_over(dump, run, config, {1, 2, 3, 4, 5, 6});
-    EXPECT_NEAR(run.results[0].plasticity_error, error_of(own[0]), 1e-14);
   }
+}
+
+TEST(ModelError, TakesTheDocumentsOfTheFirstHeadThatCanBeRead) {
+  const SmallDump dump(1, 2, 2);
+  write_text(dump.file(Side::query, 0, 0), "not parquet");
+  dump.write(Side::query, 0, 1, small_rows(3, {3, 4, 5, 6}));
+  dump.write(Side::key, 0, 1, small_rows(4, {3, 4, 5, 6}));
+  const RunResult run = run_of(dump.config());
+  EXPECT_EQ(run.group_count, 4U);
+  EXPECT_EQ(run.without_group.at(0).groups, (std::vector<std::size_t>{0, 1, 2, 3}));
 }
 
 TEST(ModelError, DoesNotMindExamplesOfHeadsWithoutAValue) {
@@ -124,26 +144,6 @@ TEST(ModelError, IsUnknownWithFewerThanThreeExamplesOrWithoutStandardErrors) {
   EXPECT_FALSE(std::isnan(few.results.at(0).plasticity.overall));
   EXPECT_TRUE(std::isnan(few.results.at(0).plasticity_error));
   EXPECT_TRUE(few.model_without_group.overall.empty());
-}
-
-TEST(ModelError, StopDuringTheSecondMeasurementInterruptsTheRun) {
-  const SmallDump dump(1, 2, 2);
-  dump.write(Side::query, 0, 1, small_rows(3, {0, 1, 2, 3, 4, 5, 6, 7}));
-  const RunConfig config = dump.config();
-  std::stop_source stop;
-  std::vector<std::string> notes;
-  const RunObserver observer{[](const HeadEvent&) {},
-                             [&](const std::string& note) {
-                               notes.push_back(note);
-                               stop.request_stop();
-                             }};
-  const RunResult run = run_analysis(prepare_run(config), config, {.workers = 1, .stop = stop.get_token()}, observer);
-  const std::vector<std::string> expected{
-      "1 head was captured on other examples than the rest; measuring it again for the error of the model"};
-  EXPECT_EQ(notes, expected);
-  EXPECT_EQ(run.results.size(), 2U);
-  EXPECT_TRUE(run.interrupted);
-  EXPECT_TRUE(run.model_without_group.overall.empty());
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ Ended run_with(const RunConfig& config, int workers, std::size_t first, std::siz
   last_to_fail = last;
   is_counting = true;
   try {
-    run.emplace(run_analysis(prepared, config, {.workers = workers}, observer));
+    run.emplace(run_prepared(prepared, config, {.workers = workers}, observer));
     if (!run->interrupted) write_tables(config, *run);
     is_counting = false;
     ended.how = run->interrupted ? "ended" : run->failures.empty() ? "done" : "heads failed";

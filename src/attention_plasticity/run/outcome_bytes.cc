@@ -14,10 +14,9 @@ namespace attention_plasticity {
 namespace {
 
 // To be raised when a member of HeadOutcome is added, removed or changes its meaning.
-constexpr std::uint64_t format_version = 1;
+constexpr std::uint64_t format_version = 2;
 constexpr std::uint64_t magic = 0x6461'6568'5041ULL | (format_version << 48U);  // "APhead"
 constexpr std::size_t digest_size = 64;
-constexpr std::string_view list_magic = "APshard1";
 
 // The members of each struct, for both directions. A structured binding names every member, so that a new one does not
 // compile until it is kept.
@@ -65,8 +64,8 @@ void visit(auto& archive, HeadResult& value) {
           component_r_squared, component_weight, plasticity, plasticity_error, exact, exact_error, times, examples);
 }
 void visit(auto& archive, WithoutGroup& value) {
-  auto& [overall, exact] = value;
-  archive(overall, exact);
+  auto& [groups, overall, exact] = value;
+  archive(groups, overall, exact);
 }
 void visit(auto& archive, MeasuredHead& value) {
   auto& [result, without_group] = value;
@@ -84,17 +83,17 @@ void visit(auto& archive, FileEvidence& value) {
   auto& [width, energy, known, configured, described] = value;
   archive(width, energy, known, configured, described);
 }
-void visit(auto& archive, FileRead& value) {
-  auto& [input, dropped_rows, has_examples, evidence] = value;
-  archive(input, dropped_rows, has_examples, evidence);
+void visit(auto& archive, ReadRecord& value) {
+  auto& [input, rows, dropped_rows, has_examples] = value;
+  archive(input, rows, dropped_rows, has_examples);
 }
-void visit(auto& archive, CommonGroups& value) {
-  auto& [examples_sha256, without_group] = value;
-  archive(examples_sha256, without_group);
+void visit(auto& archive, SideRecord& value) {
+  auto& [read, evidence] = value;
+  archive(read, evidence);
 }
 void visit(auto& archive, HeadOutcome& value) {
-  auto& [head, measured, failure, queries, keys, common_groups] = value;
-  archive(head, measured, failure, queries, keys, common_groups);
+  auto& [head, measured, failure, queries, keys] = value;
+  archive(head, measured, failure, queries, keys);
 }
 
 // Numbers that are copied as they are.
@@ -203,6 +202,8 @@ class Reader {
       list.resize(size);
       raw(list.data(), size);
     } else {
+      // Each number of an item has 8 bytes, so memory stays in proportion to the bytes, whatever they claim.
+      if (size > rest_.size() / sizeof(std::uint64_t)) refuse();
       list.resize(size);
       for (T& item : list) read(item);
     }
@@ -253,38 +254,6 @@ HeadOutcome outcome_of_bytes(std::string_view bytes) {
   visit(reader, outcome);
   if (!reader.at_end()) refuse();
   return outcome;
-}
-
-void write_outcomes(std::span<const HeadOutcome> outcomes, const std::function<void(std::string_view)>& sink) {
-  sink(list_magic);
-  for (const HeadOutcome& outcome : outcomes) {
-    const std::string bytes = outcome_bytes(outcome);
-    const std::uint64_t size = bytes.size();
-    sink({reinterpret_cast<const char*>(&size), sizeof size});
-    sink(bytes);
-  }
-}
-
-std::string outcomes_bytes(std::span<const HeadOutcome> outcomes) {
-  std::string bytes;
-  write_outcomes(outcomes, [&bytes](std::string_view piece) { bytes += piece; });
-  return bytes;
-}
-
-std::vector<HeadOutcome> outcomes_of_bytes(std::string_view bytes) {
-  if (!bytes.starts_with(list_magic)) throw Error(ErrorKind::input, "does not hold the records of heads");
-  bytes.remove_prefix(list_magic.size());
-  std::vector<HeadOutcome> outcomes;
-  while (!bytes.empty()) {
-    std::uint64_t size = 0;
-    if (bytes.size() < sizeof size) throw Error(ErrorKind::input, "ends in the middle of a head");
-    std::memcpy(&size, bytes.data(), sizeof size);
-    bytes.remove_prefix(sizeof size);
-    if (bytes.size() < size) throw Error(ErrorKind::input, "ends in the middle of a head");
-    outcomes.push_back(outcome_of_bytes(bytes.substr(0, size)));
-    bytes.remove_prefix(size);
-  }
-  return outcomes;
 }
 
 }  // namespace attention_plasticity

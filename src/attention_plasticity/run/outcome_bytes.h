@@ -1,10 +1,8 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "attention_plasticity/run/head_outcome.h"
 
@@ -27,12 +25,5 @@ std::string outcome_bytes(const HeadOutcome& outcome);
 /// The outcome whose bytes these are. Throws Error(input) for bytes that are damaged, cut off, too long or of another
 /// version of the format.
 HeadOutcome outcome_of_bytes(std::string_view bytes);
-
-/// Gives the bytes of several outcomes to `sink`: "APshard1", then for each the size of its bytes, and these.
-void write_outcomes(std::span<const HeadOutcome> outcomes, const std::function<void(std::string_view)>& sink);
-std::string outcomes_bytes(std::span<const HeadOutcome> outcomes);
-
-/// The outcomes whose bytes these are. Throws as outcome_of_bytes does.
-std::vector<HeadOutcome> outcomes_of_bytes(std::string_view bytes);
 
 }  // namespace attention_plasticity

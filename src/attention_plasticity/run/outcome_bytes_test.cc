@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/random_outcome_testing.h"
 
@@ -58,8 +59,8 @@ TEST(OutcomeBytes, TellAnyTwoMembersApart) {
   differs(result.exact, std::optional<ExactPlasticity>(ExactPlasticity{}));
   differs(result.times, std::vector<TimePoint>(2));
   differs(result.scalar.mae_ratio, -0.0);
-  differs(outcome.keys, std::optional<FileRead>(FileRead{}));
-  differs(outcome.common_groups, std::optional<CommonGroups>(CommonGroups{"a", {{1, 2}, {}}}));
+  differs(outcome.keys, std::optional<SideRecord>(SideRecord{}));
+  differs(outcome.measured->without_group.groups, std::vector<std::size_t>{1, 2});
   differs(outcome.head.q_head, -1);
 }
 
@@ -84,6 +85,26 @@ TEST(OutcomeBytes, EveryByteAndEveryLengthCounts) {
     ASSERT_TRUE(is_refused(damaged)) << at;
     ASSERT_TRUE(is_refused(bytes.substr(0, at))) << at;
   }
+}
+
+// A list may claim as many items as bytes are left, and its items take more memory than that.
+TEST(OutcomeBytes, ListsThatClaimMoreItemsThanTheirBytesHoldAreRefused) {
+  HeadOutcome outcome;
+  outcome.measured = MeasuredHead{};
+  outcome.measured->result.times.resize(2);
+  outcome.measured->result.examples.assign(1000, 7);
+  std::string bytes = outcome_bytes(outcome);
+  bytes.resize(bytes.size() - 64);  // without the digest
+  const std::string two("\2\0\0\0\0\0\0\0", 8);
+  const std::string many("\0\x20\0\0\0\0\0\0", 8);  // 8192: below the bytes that follow, above what they can hold
+  bool has_list = false;
+  for (std::size_t at = bytes.find(two); at != std::string::npos; at = bytes.find(two, at + 1)) {
+    std::string claimed = bytes;
+    claimed.replace(at, 8, many);
+    has_list = true;
+    EXPECT_TRUE(is_refused(claimed + sha256(claimed))) << at;
+  }
+  EXPECT_TRUE(has_list);
 }
 
 }  // namespace

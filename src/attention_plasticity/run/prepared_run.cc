@@ -3,18 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <map>
 #include <set>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
+#include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/run/read_options.h"
+#include "attention_plasticity/run/rotation_check.h"
 #include "attention_plasticity/run/rotation_inference.h"
 #include "attention_plasticity/store/store_address.h"
 
@@ -72,13 +71,13 @@ void check_captured(const DumpLayout& layout, Side side, int HeadKey::* member, 
               layout.file(side, *first).parent_path().string());
 }
 
-// None for a file that cannot be read, which is reported when the head is read.
-std::optional<HeadFooter> readable_footer(const fs::path& file, const RunConfig& config, const DumpFiles& files) {
+// The width of a file's vectors; 0 if it cannot be read, which is reported when its head is.
+std::size_t width_in(const fs::path& file, const RunConfig& config, const DumpFiles& files) {
   try {
-    return read_head_footer(files.open(file), read_options(config).max_vector_width);
+    return read_head_footer(files.open(file), static_cast<std::size_t>(config.max_vector_width)).width;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::input) throw;
-    return std::nullopt;
+    return 0;
   }
 }
 
@@ -87,10 +86,8 @@ std::optional<HeadFooter> readable_footer(const fs::path& file, const RunConfig&
 bool is_absorbed(const ModelShape& model, const RunConfig& config, const DumpLayout& layout) {
   if (!model.absorbed_width || layout.keys.empty()) return false;
   if (std::ranges::any_of(layout.keys, [](const HeadKey& key) { return key.head != 0; })) return false;
-  const auto footer =
-      readable_footer(layout.file(Side::key, *layout.keys.begin()), config, layout.files()).value_or(HeadFooter{});
-  return footer.width > 0 ? footer.width == static_cast<std::size_t>(model.absorbed_width->value)
-                          : config.num_k_heads == 1;
+  const std::size_t width = width_in(layout.file(Side::key, *layout.keys.begin()), config, layout.files());
+  return width > 0 ? width == static_cast<std::size_t>(model.absorbed_width->value) : config.num_k_heads == 1;
 }
 
 ModelGrid model_grid(const RunConfig& config, const ModelShape& model, const DumpLayout& layout) {
@@ -129,43 +126,13 @@ std::size_t selected_of(const Selection& selection, int all) {
   return selection ? selection->size() : static_cast<std::size_t>(all);
 }
 
-// Peak memory of reading and analysing a file: two copies of its columns (the decoder's and ours), and for queries the
-// doubles of the statistics.
-std::uint64_t estimated_bytes(const HeadFooter& footer, Side side, const RunConfig& config) {
-  const std::uint64_t kept =
-      std::min<std::uint64_t>(footer.rows, config.analysis.max_tokens_per_head.value_or(footer.rows));
-  const std::uint64_t row = footer.width * sizeof(float) + 24;
-  const std::uint64_t subsample = kept < footer.rows ? kept * row : 0;
-  const std::uint64_t doubles = side == Side::query ? 2 * kept * footer.width * sizeof(double) : 0;
-  return 2 * footer.rows * row + subsample + doubles;
-}
-
-// The same for a file in a store, whose footer is read later, and of which nothing but the size is known: as if it held
-// plain floats, with the bytes that were fetched beside them.
-std::uint64_t estimated_bytes(const std::optional<FileIdentity>& listed, Side side) {
-  constexpr std::uint64_t times_of_queries = 8;
-  constexpr std::uint64_t times_of_keys = 4;
-  return listed ? listed->bytes * (side == Side::query ? times_of_queries : times_of_keys) : 0;
-}
-
-void add_tasks(PreparedRun& prepared, const RunConfig& config) {
+void add_tasks(PreparedRun& prepared, FileSource& source, const RunConfig& config) {
   for (const HeadKey& query : prepared.layout.queries) {
     if (!is_selected(config.layers, query.layer) || !is_selected(config.q_heads, query.head)) continue;
     HeadTask task;
     task.head = {query.layer, query.head, prepared.grid.k_head(query.head)};
-    task.query_file = prepared.layout.file(Side::query, query);
-    task.key_file = prepared.layout.file(Side::key, {query.layer, task.head.k_head});
-    const DumpFiles& files = prepared.layout.files();
-    if (files.are_remote()) {
-      // Footers are read with the rest of the files, while heads are measured.
-      task.query_identity = files.listed(task.query_file);
-      task.key_identity = files.listed(task.key_file);
-      task.query_bytes = estimated_bytes(task.query_identity, Side::query);
-      task.key_bytes = estimated_bytes(task.key_identity, Side::key);
-    } else {
-      measure_files(task, config, files, prepared.tasks.empty() ? nullptr : &prepared.tasks.back());
-    }
-    prepared.tasks.push_back(std::move(task));
+    source.prepare(task, prepared.tasks.empty() ? nullptr : &prepared.tasks.back());
+    prepared.tasks.push_back(task);
   }
   prepared.skipped =
       selected_of(config.layers, prepared.grid.num_layers) * selected_of(config.q_heads, prepared.grid.num_q_heads) -
@@ -208,37 +175,68 @@ void note_large_heads(PreparedRun& prepared, const RunConfig& config) {
                                        large == 1 ? "runs" : "run"));
 }
 
-// Whether files of a dump on the Hub are still to be downloaded.
-bool is_incomplete(const PreparedRun& prepared) {
-  return prepared.hub && std::ranges::any_of(prepared.tasks, [&](const HeadTask& task) {
-           const bool has_keys = prepared.layout.keys.contains({task.head.layer, task.head.k_head});
-           return !fs::exists(task.query_file) || (has_keys && !fs::exists(task.key_file));
-         });
+std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout, const FoundDump& source) {
+  if (metadata.model_name) return *metadata.model_name;
+  // The folder of a snapshot is named by its commit, which would be meaningless to a reader.
+  if (source.hub && layout.folder == source.root) return fmt::format("{}@{}", source.hub->repo, source.hub->revision);
+  const fs::path folder = fs::absolute(layout.folder).lexically_normal();
+  return (folder.has_filename() ? folder.filename() : folder.parent_path().filename()).string();
 }
 
-void add_rotation(PreparedRun& prepared, const RunConfig& config, const fs::path& root) {
-  if (config.analysis.num_triples == 0) return;
-  prepared.rotation = find_rotation(config, root, prepared.layout);
-  if (prepared.rotation) {
-    prepared.needs_all_files = prepared.rotation->model.depends_on_length();
-    return;
-  }
-  if (config.analysis.vectors == Vectors::pre) {
-    prepared.notes.emplace_back(pre_vectors_show_no_rotation);
-    return;
-  }
-  prepared.needs_all_files = is_incomplete(prepared);
-  if (prepared.needs_all_files) return;
-  InferredRotation inferred = infer_rotation(rotation_files(prepared.tasks, prepared.layout.store), config);
+// The sides by which an inferred rotation is judged: of each layer the first query heads and key heads.
+std::vector<HeadSide> first_sides(std::span<const HeadTask> tasks) {
+  constexpr int most = 4;
+  std::map<std::pair<int, Side>, int> seen;
+  std::vector<HeadSide> sides = sides_of(tasks);
+  std::erase_if(sides, [&](const HeadSide& side) { return seen[{side.head.layer, side.side}]++ >= most; });
+  return sides;
+}
+
+void infer(PreparedRun& prepared, const RunConfig& config, const RunObserver& told, const std::stop_token& stop) {
+  prepared.source->expect(first_sides(prepared.tasks), told, stop);
+  InferredRotation inferred = infer_rotation(rotation_sides(prepared.source.get(), prepared.tasks), config);
   prepared.rotation = std::move(inferred.rotation);
   prepared.rotation_shares = std::move(inferred.shares);
-  (inferred.may_be_wrong ? prepared.warnings : prepared.notes).push_back(std::move(inferred.line));
+  prepared.infers_rotation = false;
+  (inferred.may_be_wrong ? told.warning : told.note)(inferred.line);
 }
 
-// A rotation that does not fit is refused before any head is read. Where it fits heads of another width, the head has
-// the wrong width, which is an error of that head.
-void check_rotation(const PreparedRun& prepared) {
+// The documents of a head's queries and keys. A row that names none is a document of its own.
+std::vector<DocumentRange> documents_of(HeadSource& source, const HeadId& head) {
+  const SourceDocuments queries = source.documents(queries_of(head));
+  const SourceDocuments keys = source.documents(keys_of(head));
+  std::vector<DocumentRange> documents = ranges_of(distinct_examples(queries.ids, keys.ids));
+  const auto add_rows = [&](const SourceDocuments& of, std::uint64_t first) {
+    if (of.ids.empty() && of.rows > 0) documents.push_back({first, first + of.rows - 1});
+  };
+  add_rows(queries, first_own_query_example);
+  add_rows(keys, first_own_key_example);
+  return documents;
+}
+
+// Those of the first head that can be read.
+std::vector<DocumentRange> find_reference_documents(PreparedRun& prepared, const RunObserver& told,
+                                                    const std::stop_token& stop) {
+  for (HeadTask task : prepared.tasks) {
+    if (stop.stop_requested()) throw_stopped();
+    try {
+      prepared.source->expect({keys_of(task.head), queries_of(task.head)}, told, stop);
+      if (prepared.source->is_awaited()) prepared.source->wait_for(task);
+      return documents_of(*prepared.source, task.head);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::input) throw;  // that of a head is reported when it is measured
+    } catch (const std::bad_alloc&) {
+      continue;  // as above
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void require_fitting_rotation(const PreparedRun& prepared) {
   if (!prepared.rotation) return;
+  // Where the rotation fits heads of another width, the head has the wrong width, which is an error of that head.
   std::map<std::size_t, std::exception_ptr> misfits;  // the first of each width
   std::set<std::size_t> fits;                         // widths
   std::set<std::pair<int, std::size_t>> seen;
@@ -256,100 +254,46 @@ void check_rotation(const PreparedRun& prepared) {
   }
 }
 
-std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout, const FoundDump& source) {
-  if (metadata.model_name) return *metadata.model_name;
-  // The folder of a snapshot is named by its commit, which would be meaningless to a reader.
-  if (source.hub && layout.folder == source.root) return fmt::format("{}@{}", source.hub->repo, source.hub->revision);
-  const fs::path folder = fs::absolute(layout.folder).lexically_normal();
-  return (folder.has_filename() ? folder.filename() : folder.parent_path().filename()).string();
-}
-
-}  // namespace
-
-void measure_files(HeadTask& task, const RunConfig& config, const DumpFiles& files, const HeadTask* before) {
-  if (const std::optional<HeadFooter> queries = readable_footer(task.query_file, config, files)) {
-    task.query_bytes = estimated_bytes(*queries, Side::query, config);
-    task.width = queries->width;
-    task.query_rows = queries->rows;
-    task.query_identity = queries->identity;
-  }
-  if (before != nullptr && before->key_file == task.key_file) {
-    task.key_bytes = before->key_bytes;
-    task.key_rows = before->key_rows;
-    task.key_identity = before->key_identity;
-  } else if (const std::optional<HeadFooter> keys = readable_footer(task.key_file, config, files)) {
-    task.key_bytes = estimated_bytes(*keys, Side::key, config);
-    task.key_rows = keys->rows;
-    task.key_identity = keys->identity;
-  }
-}
-
-namespace {
-
-// None for a file that does not exist. What it was when the run was prepared counts, if that is known.
-std::optional<RecordedFile> recorded_file(const fs::path& path, const std::optional<FileIdentity>& identity,
-                                          const PreparedRun& prepared) {
-  RecordedFile file{path.lexically_relative(prepared.layout.folder).generic_string(), 0, {}, {}};
-  std::error_code unknown;
-  if (!identity && prepared.layout.files().are_remote()) return std::nullopt;
-  file.bytes = identity ? identity->bytes : fs::file_size(path, unknown);
-  if (unknown) return std::nullopt;
-  if (prepared.hub) {
-    // In the Hub's cache a file is a link to its content, which is named by its etag.
-    const fs::path content = fs::read_symlink(path, unknown);
-    if (!unknown) file.etag = content.filename().string();
-  } else if (identity) {
-    file.modified_ns = identity->modified;
-  } else {
-    const fs::file_time_type time = fs::last_write_time(path, unknown);
-    const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
-    if (!unknown) file.modified_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
-  }
-  return file;
-}
-
-}  // namespace
-
 std::vector<RecordedFile> recorded_files(const PreparedRun& prepared) {
   if (prepared.known_files) return *prepared.known_files;
-  std::map<fs::path, std::optional<FileIdentity>> paths;
-  for (const HeadTask& task : prepared.tasks) {
-    paths.emplace(task.query_file, task.query_identity);
-    paths.emplace(task.key_file, task.key_identity);
-  }
-  std::vector<RecordedFile> files;
-  files.reserve(paths.size());
-  for (const auto& [path, identity] : paths) {
-    if (std::optional<RecordedFile> file = recorded_file(path, identity, prepared)) files.push_back(*std::move(file));
-  }
-  return files;
+  return prepared.source ? prepared.source->files(prepared.tasks) : std::vector<RecordedFile>();
 }
 
-PreparedRun prepare_run(const RunConfig& config, const FoundDump& source, const PreparedRun* decided) {
+void set_rotation(PreparedRun& prepared, const RunConfig& config, std::optional<DumpRotation> found) {
+  if (config.analysis.num_triples == 0) return;
+  prepared.rotation = std::move(found);
+  if (prepared.rotation) return;
+  prepared.infers_rotation = config.analysis.vectors == Vectors::post;
+  if (!prepared.infers_rotation) prepared.notes.emplace_back(pre_vectors_show_no_rotation);
+}
+
+PreparedRun prepare_run(const RunConfig& config, const FoundDump& dump) {
   PreparedRun prepared;
-  const fs::path& root = source.root;
-  prepared.layout = source.layout;
-  prepared.hub = source.hub;
+  prepared.layout = dump.layout;
+  prepared.hub = dump.hub;
+  const std::shared_ptr<FileSource> source =
+      dump.source ? dump.source : std::make_shared<FileSource>(dump.layout, config);
+  prepared.source = source;
   if (prepared.layout.note) prepared.notes.push_back(*prepared.layout.note);
   for (const std::string& warning : prepared.layout.warnings) prepared.warnings.push_back(warning);
 
   const DumpFiles& files = prepared.layout.files();
   CaptureMetadata metadata = read_capture_metadata(prepared.layout.folder, prepared.notes, files);
-  ModelShape shape = find_model_shape(root, prepared.layout.folder, prepared.warnings, files);
+  ModelShape shape = find_model_shape(dump.root, prepared.layout.folder, prepared.warnings, files);
   if (is_absorbed(shape, config, prepared.layout)) {
     shape.width = shape.absorbed_width;
     if (shape.num_k_heads) shape.num_k_heads->value = 1;
   }
   prepared.grid = model_grid(config, shape, prepared.layout);
   const bool sizes_are_known = (config.num_q_heads || shape.num_q_heads) && (config.num_k_heads || shape.num_k_heads);
-  if (!sizes_are_known) warn_of_assumed_sizes(prepared, source.is_from_cache);
+  if (!sizes_are_known) warn_of_assumed_sizes(prepared, dump.is_from_cache);
   prepared.model_width = std::move(shape.width);
   check_selection(config, prepared.grid.num_layers, prepared.grid.num_q_heads);
-  prepared.model_name = model_name(metadata, prepared.layout, source);
+  prepared.model_name = model_name(metadata, prepared.layout, dump);
   prepared.sampling_strategy = std::move(metadata.sampling_strategy);
   prepared.sampling_bucket_size = metadata.bucket_size;
 
-  add_tasks(prepared, config);
+  add_tasks(prepared, *source, config);
   if (prepared.tasks.empty()) {
     throw Error(ErrorKind::input,
                 "none of the selected heads was captured in this dump; `attention-plasticity inspect` "
@@ -358,15 +302,13 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& source, const 
   }
   check_keys_captured(prepared);
   note_large_heads(prepared, config);
-  if (decided != nullptr) {
-    prepared.rotation = decided->rotation;
-    prepared.rotation_shares = decided->rotation_shares;
-  } else {
-    add_rotation(prepared, config, root);
-  }
-  check_rotation(prepared);
+  if (config.analysis.num_triples > 0)
+    set_rotation(prepared, config, find_rotation(config, dump.root, prepared.layout));
+  require_fitting_rotation(prepared);
   return prepared;
 }
+
+PreparedRun prepare_run(const RunConfig& config) { return prepare_run(config, find_dump(config)); }
 
 FoundDump find_dump(const RunConfig& config) {
   if (!config.dataset_local_root) {
@@ -380,8 +322,24 @@ FoundDump find_dump(const RunConfig& config) {
   return {root, find_heads(root, config.model_dir), std::nullopt, false};
 }
 
-PreparedRun prepare_run(const RunConfig& config, const PreparedRun* decided) {
-  return prepare_run(config, find_dump(config), decided);
+FoundDump dump_on_hub(HubDump& dump, const RunConfig& config) {
+  const Snapshot& snapshot = dump.snapshot();
+  return {snapshot.folder(), dump.layout(), HubOrigin{snapshot.repo(), snapshot.revision(), snapshot.commit()},
+          snapshot.is_from_cache(), std::make_shared<HubSource>(dump, config)};
+}
+
+void decide(PreparedRun& prepared, const RunConfig& config, const RunObserver& told, const std::stop_token& stop) {
+  if (prepared.infers_rotation) {
+    infer(prepared, config, told, stop);
+    require_fitting_rotation(prepared);
+  }
+  if (prepared.rotation && prepared.rotation->model.depends_on_length() && prepared.rotation->largest_position == 0) {
+    prepared.source->expect(sides_of(prepared.tasks), told, stop);
+    prepared.rotation->largest_position = prepared.source->largest_position(stop);
+  }
+  if (config.analysis.standard_errors && prepared.reference_documents.empty()) {
+    prepared.reference_documents = find_reference_documents(prepared, told, stop);
+  }
 }
 
 }  // namespace attention_plasticity

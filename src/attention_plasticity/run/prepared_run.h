@@ -3,37 +3,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/analysis/run_groups.h"
 #include "attention_plasticity/dump/capture_metadata.h"
-#include "attention_plasticity/dump/input_file.h"
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/head_result.h"
 #include "attention_plasticity/run/config.h"
+#include "attention_plasticity/run/file_source.h"
+#include "attention_plasticity/run/head_source.h"
 #include "attention_plasticity/run/rotation_evidence.h"
 #include "attention_plasticity/run/rotation_source.h"
 
 namespace attention_plasticity {
-
-/// A head to analyse: its two files, and the memory that they will need.
-struct HeadTask {
-  HeadId head;
-  std::filesystem::path query_file;
-  std::filesystem::path key_file;
-  /// Estimated memory: by the footer, or by the size of a file in a store. 0 for a file that cannot be opened, which is
-  /// reported when the head is read.
-  std::uint64_t query_bytes = 0;
-  std::uint64_t key_bytes = 0;
-  std::size_t width = 0;  ///< components of a query; 0: unknown
-  /// Rows of its files, as their footers say; 0: unknown.
-  std::uint64_t query_rows = 0;
-  std::uint64_t key_rows = 0;
-  /// Which files were there when they were measured; none: they could not be opened, or were not there yet.
-  std::optional<FileIdentity> query_identity;
-  std::optional<FileIdentity> key_identity;
-};
 
 /// The sizes of the model. They define the grid of heads and which query heads share a key head.
 struct ModelGrid {
@@ -51,66 +37,72 @@ struct HubOrigin {
   std::string commit;
 };
 
-/// Where a run's heads are. `layout` may name files that are still to be downloaded.
+/// A dump that was found. `layout` may name files that are still to be downloaded.
 struct FoundDump {
   std::filesystem::path root;
   DumpLayout layout;
-  std::optional<HubOrigin> hub;  ///< none: the dump is on this machine
-  bool is_from_cache = false;    ///< of a dump on the Hub, only what was downloaded before is known
+  std::optional<HubOrigin> hub;             ///< none: the dump is on this machine
+  bool is_from_cache = false;               ///< of a dump on the Hub, only what was downloaded before is known
+  std::shared_ptr<FileSource> source = {};  ///< reads the files; null: one that reads `layout` is made
 };
 
-/// What tells a head file from another version of it.
-struct RecordedFile {
-  std::string file;                         ///< its path below the folder of the heads, with slashes
-  std::uint64_t bytes = 0;                  ///< its size
-  std::optional<std::int64_t> modified_ns;  ///< of a dump that is not on the Hub: nanoseconds since 1970, in UTC
-  std::optional<std::string> etag;          ///< of a dump on the Hub: the name of its content in the cache
-
-  friend bool operator==(const RecordedFile&, const RecordedFile&) = default;
-};
-
-/// A run that is ready to start: the heads to analyse, and what is known of the model before any column is decoded.
+/// A run that is ready to start: the heads to analyse, and what is known of the model before any head is read.
 struct PreparedRun {
-  DumpLayout layout;
+  /// Where the rows come from; null for a run that was recorded elsewhere.
+  std::shared_ptr<HeadSource> source;
+  DumpLayout layout;  ///< of a dump; empty for heads in memory
   std::optional<HubOrigin> hub;
   ModelGrid grid;
   std::optional<StatedNumber> model_width;  ///< components of a query or key, where a config.json states it
   std::string model_name;
   std::optional<std::string> sampling_strategy;  ///< how positions were sampled: uniform, log or all
   std::optional<double> sampling_bucket_size;
+  std::vector<HeadTask> tasks;        ///< by (layer, q_head)
+  std::size_t skipped = 0;            ///< number of selected heads that were not captured
+  std::vector<std::string> notes;     ///< one line each, for the user
+  std::vector<std::string> warnings;  ///< one line each on what may make results wrong; never hidden
+
   std::optional<DumpRotation> rotation;  ///< none: position-exact plasticity is not measured
-  /// What the vectors say about their rotation, where it had to be inferred from them.
+  /// Whether the rotation is still to be inferred from the vectors: by decide().
+  bool infers_rotation = false;
+  /// The shares that an inferred rotation was found by.
   std::optional<RotationShares> rotation_shares;
-  /// True: the run must be prepared again when all files are on disk, since its rotation depends on them.
-  bool needs_all_files = false;
-  std::vector<HeadTask> tasks;  ///< by (layer, q_head)
-  /// The files of the tasks as they were when the heads were measured elsewhere; none: they are looked at on disk.
+  /// The reference documents, whose ranks are the jackknife groups; empty before decide(), without standard errors, and
+  /// if no head can be read.
+  std::vector<DocumentRange> reference_documents;
+
+  /// The files of the tasks as recorded elsewhere; none: those of `source`.
   std::optional<std::vector<RecordedFile>> known_files;
-  std::optional<std::string> recorded_simd;  ///< likewise the instruction set; none: that of this program
-  std::size_t skipped = 0;                   ///< number of selected heads that were not captured
-  std::vector<std::string> notes;            ///< one line each, for the user
-  std::vector<std::string> warnings;         ///< the same for what may make results wrong; never hidden
+  std::optional<std::string>
+      recorded_simd;  ///< the instruction set that heads were measured with; none: of this program
 };
 
 /// Finds out which heads of a dump to analyse. Throws Error(usage) for sizes that do not fit each other, the dump's
 /// config.json, the heads that were captured or the selection. Throws Error(input) when there is no dump, or when it
 /// has none of the selected heads or none of their keys.
-/// `decided`: the same run as prepared elsewhere, whose rotation is taken instead of looking for it; null: there is
-/// none.
-PreparedRun prepare_run(const RunConfig& config, const FoundDump& source, const PreparedRun* decided = nullptr);
+PreparedRun prepare_run(const RunConfig& config, const FoundDump& dump);
 
-/// The files of the run's tasks that are on disk, each once, by path.
-std::vector<RecordedFile> recorded_files(const PreparedRun& prepared);
+/// Prepares a run over the dump on disk or in a store that the configuration names. Throws as find_dump does, too.
+PreparedRun prepare_run(const RunConfig& config);
 
-/// The dump on disk or in a store that the configuration names. Throws Error as find_heads and Store do.
+/// Finds the dump on disk or in a store that the configuration names. Throws Error as find_heads and Store do.
 FoundDump find_dump(const RunConfig& config);
 
-/// The same for find_dump().
-PreparedRun prepare_run(const RunConfig& config, const PreparedRun* decided = nullptr);
+/// Describes the dump that was found on the Hub, with a source that downloads what is missing. `dump` must outlive it.
+FoundDump dump_on_hub(HubDump& dump, const RunConfig& config);
 
-/// Fills in the memory and the width of a task whose files are there. `before`, if not null, is another measured task.
-/// When it has the same keys, they are not measured again.
-void measure_files(HeadTask& task, const RunConfig& config, const DumpFiles& files = disk_files(),
-                   const HeadTask* before = nullptr);
+/// Decides from rows what all heads of a run share, so that every process that measures a part of it decides the same:
+/// the rotation, where it must be inferred or depends on the largest position, and the reference documents. Reports to
+/// `told`. Throws as the functions of HeadSource do, and Stopped.
+void decide(PreparedRun& prepared, const RunConfig& config, const RunObserver& told, const std::stop_token& stop);
+
+/// Sets the rotation of a run as it was found; none: it is to be inferred, as far as vectors can show it.
+void set_rotation(PreparedRun& prepared, const RunConfig& config, std::optional<DumpRotation> found);
+
+/// Throws Error(usage) if the rotation fits none of the heads whose width is known.
+void require_fitting_rotation(const PreparedRun& prepared);
+
+/// The files of the run's tasks, each once, by path.
+std::vector<RecordedFile> recorded_files(const PreparedRun& prepared);
 
 }  // namespace attention_plasticity

@@ -32,8 +32,8 @@ TEST(PrepareRun, DiscoversTheModelFromTheHeads) {
   EXPECT_EQ(
       heads_of(prepared),
       (std::vector<HeadId>{{0, 0, 0}, {0, 1, 0}, {0, 2, 1}, {0, 3, 1}, {1, 0, 0}, {1, 1, 0}, {1, 2, 1}, {1, 3, 1}}));
-  EXPECT_EQ(prepared.tasks[6].query_file, dump.file(Side::query, 1, 2));
-  EXPECT_EQ(prepared.tasks[6].key_file, dump.file(Side::key, 1, 1));
+  EXPECT_EQ(prepared.source->file(queries_of(prepared.tasks[6].head)), dump.file(Side::query, 1, 2));
+  EXPECT_EQ(prepared.source->file(keys_of(prepared.tasks[6].head)), dump.file(Side::key, 1, 1));
   EXPECT_EQ(prepared.skipped, 0U);
   EXPECT_EQ(prepared.notes, std::vector<std::string>{});
   EXPECT_EQ(prepared.warnings, std::vector<std::string>{});

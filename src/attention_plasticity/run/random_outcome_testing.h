@@ -22,16 +22,19 @@ inline double some_double() { return *any_double(); }
 inline std::vector<double> some_doubles() { return *rc::gen::container<std::vector<double>>(any_double()); }
 inline std::size_t some_count() { return *rc::gen::inRange<std::size_t>(0, 5); }
 
-inline FileRead some_read() {
-  FileRead read;
-  read.input.file_bytes = *rc::gen::arbitrary<std::uint64_t>();
-  read.input.digest = *rc::gen::arbitrary<std::string>();
+inline SideRecord some_record() {
+  SideRecord record;
+  ReadRecord& read = record.read;
+  InputDigest& input = read.input.emplace();
+  input.file_bytes = *rc::gen::arbitrary<std::uint64_t>();
+  input.digest = *rc::gen::arbitrary<std::string>();
+  read.rows = *rc::gen::arbitrary<std::uint64_t>();
   read.dropped_rows = *rc::gen::arbitrary<std::uint64_t>();
   read.has_examples = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) {
-    read.evidence = FileEvidence{some_count(), some_double(), some_doubles(), some_double(), some_double()};
+    record.evidence = FileEvidence{some_count(), some_double(), some_doubles(), some_double(), some_double()};
   }
-  return read;
+  return record;
 }
 
 inline HeadResult some_result() {
@@ -63,14 +66,13 @@ inline rc::Gen<HeadOutcome> random_outcome() {
   return rc::gen::exec([] {
     HeadOutcome outcome;
     if (*rc::gen::arbitrary<bool>()) {
-      outcome.measured = MeasuredHead{some_result(), {some_doubles(), some_doubles()}};
+      outcome.measured = MeasuredHead{some_result(), {{0, 2, 3}, some_doubles(), some_doubles()}};
       outcome.head = outcome.measured->result.head;
     } else {
       outcome.failure = HeadFailure{{1, 2, 3}, *rc::gen::arbitrary<std::string>(), *rc::gen::arbitrary<std::string>()};
     }
-    if (*rc::gen::arbitrary<bool>()) outcome.queries = some_read();
-    if (*rc::gen::arbitrary<bool>()) outcome.keys = some_read();
-    if (*rc::gen::arbitrary<bool>()) outcome.common_groups = CommonGroups{"digest", {some_doubles(), {}}};
+    if (*rc::gen::arbitrary<bool>()) outcome.queries = some_record();
+    if (*rc::gen::arbitrary<bool>()) outcome.keys = some_record();
     return outcome;
   });
 }

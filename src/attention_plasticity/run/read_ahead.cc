@@ -131,15 +131,6 @@ void ReadAhead::release(const std::filesystem::path& file) {
   changed_.notify_all();
 }
 
-std::vector<ReadAhead::File> files_of(std::span<const HeadTask> tasks) {
-  std::vector<ReadAhead::File> files;
-  for (const HeadTask& task : tasks) {
-    files.push_back({task.key_file, Side::key});
-    files.push_back({task.query_file, Side::query});
-  }
-  return files;
-}
-
 std::vector<ReadAhead::File> files_of(const DumpLayout& layout) {
   std::vector<ReadAhead::File> files;
   files.reserve(layout.queries.size() + layout.keys.size());

@@ -10,14 +10,12 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <span>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
 #include "attention_plasticity/dump/dump_files.h"
 #include "attention_plasticity/dump/head_file.h"
-#include "attention_plasticity/run/prepared_run.h"
 
 namespace attention_plasticity {
 
@@ -81,8 +79,6 @@ class ReadAhead {
   std::vector<std::jthread> threads_;  // end before all else is destroyed
 };
 
-/// The files of tasks in the order in which they are read.
-std::vector<ReadAhead::File> files_of(std::span<const HeadTask> tasks);
 /// All files of a dump.
 std::vector<ReadAhead::File> files_of(const DumpLayout& layout);
 

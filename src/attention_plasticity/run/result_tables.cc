@@ -109,7 +109,7 @@ constexpr std::array distance_values{
 };
 
 constexpr std::array groups_values{
-    ColumnValue{"group", [](Head, Row row) -> Value { return row; }},
+    ColumnValue{"group", [](Head head, Row row) -> Value { return head.without_group.groups[row]; }},
     ColumnValue{"ap_overall", [](Head head, Row row) -> Value { return head.without_group.overall[row]; }},
     ColumnValue{"ap_exact",
                 [](Head head, Row row) -> Value {

@@ -175,11 +175,11 @@ TEST(TimeCsv, AddsPositionExactPlasticityWhereItWasMeasured) {
 
 TEST(GroupsCsv, HoldsTheValuesWithoutEachGroup) {
   HeadResult result = exact_result();
-  const WithoutGroup without{{0.5, nan}, {0.25, 0.125}};
+  const WithoutGroup without{{0, 2}, {0.5, nan}, {0.25, 0.125}};
   const auto groups = [&] { return table_text(TableId::groups, {&result, 1}, RunConfig(), {&without, 1}); };
-  EXPECT_EQ(groups(), "layer,q_head,k_head,group,ap_overall,ap_exact\n3,5,1,0,0.5,0.25\n3,5,1,1,,0.125\n");
+  EXPECT_EQ(groups(), "layer,q_head,k_head,group,ap_overall,ap_exact\n3,5,1,0,0.5,0.25\n3,5,1,2,,0.125\n");
   result.exact.reset();
-  EXPECT_EQ(groups(), "layer,q_head,k_head,group,ap_overall\n3,5,1,0,0.5\n3,5,1,1,\n");
+  EXPECT_EQ(groups(), "layer,q_head,k_head,group,ap_overall\n3,5,1,0,0.5\n3,5,1,2,\n");
 }
 
 TEST(PythonCompatCsv, HasExactlyTheColumnsOfTheToolkit) {

@@ -250,13 +250,14 @@ DescribedWay described_way(const RotationWay& way, std::size_t width) {
   return {way.shape->layout, components_of(way.shape->part, width).value_or(ComponentRange{}), way.theta};
 }
 
-std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks,
-                                         const std::shared_ptr<const DumpFiles>& store) {
+std::vector<RotationFile> rotation_sides(HeadSource* source, std::span<const HeadTask> tasks) {
   std::vector<RotationFile> files;
-  files.reserve(2 * tasks.size());
-  for (const HeadTask& task : tasks) {
-    files.push_back({Side::query, {task.head.layer, task.head.q_head}, task.query_file, {}, store});
-    files.push_back({Side::key, {task.head.layer, task.head.k_head}, task.key_file, {}, store});
+  for (const HeadSide& side : sides_of(tasks)) {
+    files.push_back({side.side, side.head, {}, [source, side](const std::function<void(const RowsView&)>& use) {
+                       if (source == nullptr) throw Error(ErrorKind::input, "the rows are not here");
+                       use(source->rows(side).rows.view());
+                       source->release(side);
+                     }});
   }
   return files;
 }

@@ -29,9 +29,9 @@ struct DescribedWay {
 /// A way among known_ways() for vectors of some width.
 DescribedWay described_way(const RotationWay& way, std::size_t width);
 
-/// The files of a run's heads, by which its rotation is judged.
-std::vector<RotationFile> rotation_files(const std::vector<HeadTask>& tasks,
-                                         const std::shared_ptr<const DumpFiles>& store = {});
+/// The sides of a run's heads, by which its rotation is judged. `source` must outlive them; if it is null, their rows
+/// cannot be read.
+std::vector<RotationFile> rotation_sides(HeadSource* source, std::span<const HeadTask> tasks);
 
 /// Collects what the vectors of `files` say about a run's configured rotation; null when none is known, when it was
 /// inferred from them, or when it is not to be checked.

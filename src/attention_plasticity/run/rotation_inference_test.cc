@@ -11,7 +11,12 @@ namespace {
 PreparedRun prepared(const SmallDump& dump, Flags flags = {}) {
   RunConfig config = dump.config(flags);
   config.analysis.num_triples = 8;
-  return prepare_run(config);
+  PreparedRun run = prepare_run(config);
+  Observed observed;
+  decide(run, config, serialized(observed.observer()), {});
+  run.notes.insert(run.notes.end(), observed.notes.begin(), observed.notes.end());
+  run.warnings.insert(run.warnings.end(), observed.warnings.begin(), observed.warnings.end());
+  return run;
 }
 
 TEST(RotationInference, FindsThetaLayoutAndPart) {

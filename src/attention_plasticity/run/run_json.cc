@@ -11,7 +11,6 @@
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/results/run_record.h"
 #include "attention_plasticity/rotary/rotary_parameters.h"
-#include "attention_plasticity/run/common_groups.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/cost_json.h"
 #include "attention_plasticity/run/result_tables.h"
@@ -157,10 +156,8 @@ Json summary_json(const RunResult& run, const RunParts& parts) {
 
 // So that runs of the same documents can be told, and compared pair by pair.
 Json groups_json(const RunResult& run) {
-  const WithoutGroup& model = run.model_without_group;
-  const std::size_t count = std::max(model.overall.size(), model.exact.size());
-  if (count == 0) return nullptr;
-  return {{"count", count}, {"examples", run.examples.size()}, {"sha256", examples_digest(run.examples)}};
+  if (run.group_count == 0) return nullptr;
+  return {{"count", run.group_count}, {"examples", run.examples.size()}, {"sha256", examples_digest(run.examples)}};
 }
 
 Json files_json(std::span<const WrittenFile> files) {

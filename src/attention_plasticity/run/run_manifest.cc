@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 // To be raised when the layout of manifests changes.
-constexpr int manifest_schema = 1;
+constexpr int manifest_schema = 2;
 
 Json program_record() {
   const ProgramVersion program = program_version();
@@ -69,22 +69,43 @@ Json model_record(const PreparedRun& prepared) {
 
 // A head, and the folders of its two files.
 Json heads_record(const PreparedRun& prepared) {
+  const auto file = [&](const HeadSide& side) {
+    return prepared.layout.file(side.side, side.head).lexically_relative(prepared.layout.folder).generic_string();
+  };
   Json heads = Json::array();
   for (const HeadTask& task : prepared.tasks) {
     heads.push_back({{"layer", task.head.layer},
                      {"q_head", task.head.q_head},
                      {"k_head", task.head.k_head},
-                     {"queries", task.query_file.lexically_relative(prepared.layout.folder).generic_string()},
-                     {"keys", task.key_file.lexically_relative(prepared.layout.folder).generic_string()}});
+                     {"queries", file(queries_of(task.head))},
+                     {"keys", file(keys_of(task.head))}});
   }
   return heads;
 }
 
+Json documents_record(const PreparedRun& prepared) {
+  Json ranges = Json::array();
+  for (const DocumentRange& range : prepared.reference_documents) ranges.push_back({range.first, range.last});
+  return ranges;
+}
+
+std::vector<DocumentRange> recorded_documents(const json& record) {
+  std::vector<DocumentRange> ranges;
+  for (const json& range : record) {
+    ranges.push_back({recorded<std::uint64_t>(range.at(0)), recorded<std::uint64_t>(range.at(1))});
+    const bool is_after = ranges.size() == 1 || ranges.back().first > ranges[ranges.size() - 2].last;
+    if (!is_after || ranges.back().last < ranges.back().first) {
+      throw json::out_of_range::create(406, "documents are not in order", &record);
+    }
+  }
+  return ranges;
+}
+
 // Adds a captured head to a layout.
-void note_folder(DumpLayout& layout, Side side, HeadKey head, const fs::path& file) {
-  (side == Side::query ? layout.queries : layout.keys).insert(head);
+void note_folder(DumpLayout& layout, const HeadSide& side, const fs::path& file) {
+  (side.side == Side::query ? layout.queries : layout.keys).insert(side.head);
   const std::string folder = file.parent_path().filename().string();
-  if (folder != head_folder_name(side, head)) layout.unusual_names[{side, head}] = folder;
+  if (folder != head_folder_name(side.side, side.head)) layout.unusual_names[{side.side, side.head}] = folder;
 }
 
 json parsed(std::string_view manifest, const std::string& file) { return parse_json_object(manifest, {.file = file}); }
@@ -120,6 +141,9 @@ class Comparison {
     heads();
     if (one_.at("rotation") != other_.at("rotation")) {
       found_.emplace_back("the rotation is another (config.json of the model, or what is inferred from the vectors)");
+    }
+    if (one_.at("documents") != other_.at("documents")) {
+      found_.emplace_back("the documents of the first head, which decide the jackknife groups, are others");
     }
     return std::move(found_);
   }
@@ -178,7 +202,8 @@ class Comparison {
   void model() {
     for (const auto& [key, value] : one_.at("model").items()) {
       const json now = other_.at("model").value(key, json());
-      if (key != "width" && value != now) different(fmt::format("the model's {}", key), value, now);
+      const bool is_name_of_copy = key == "name" && !by_.times;  // the folder's name, of most dumps
+      if (key != "width" && !is_name_of_copy && value != now) different(fmt::format("the model's {}", key), value, now);
     }
   }
 
@@ -217,6 +242,7 @@ std::string manifest_text(const PreparedRun& prepared, const RunConfig& config) 
                   {"model", model_record(prepared)},
                   {"rotation", rotation_record(prepared.rotation)},
                   {"rotation_shares", shares_record(prepared.rotation_shares)},
+                  {"documents", documents_record(prepared)},
                   {"skipped", prepared.skipped},
                   {"heads", heads_record(prepared)}};
   return json_text(json, 1) + "\n";
@@ -268,15 +294,14 @@ PreparedRun recorded_run(std::string_view manifest, const std::string& file) {
     prepared.sampling_bucket_size = recorded_or_none<double>(model.at("sampling_bucket_size"));
     prepared.rotation = recorded_rotation(record.at("rotation"));
     prepared.rotation_shares = recorded_shares(record.at("rotation_shares"));
+    prepared.reference_documents = recorded_documents(record.at("documents"));
     prepared.skipped = recorded<std::size_t>(record.at("skipped"));
     for (const json& head : record.at("heads")) {
       HeadTask task;
       task.head = {recorded<int>(head.at("layer")), recorded<int>(head.at("q_head")), recorded<int>(head.at("k_head"))};
-      task.query_file = prepared.layout.folder / head.at("queries").get<std::string>();
-      task.key_file = prepared.layout.folder / head.at("keys").get<std::string>();
-      note_folder(prepared.layout, Side::query, {task.head.layer, task.head.q_head}, task.query_file);
-      note_folder(prepared.layout, Side::key, {task.head.layer, task.head.k_head}, task.key_file);
-      prepared.tasks.push_back(std::move(task));
+      note_folder(prepared.layout, queries_of(task.head), head.at("queries").get<std::string>());
+      note_folder(prepared.layout, keys_of(task.head), head.at("keys").get<std::string>());
+      prepared.tasks.push_back(task);
     }
     return prepared;
   });

@@ -8,14 +8,12 @@
 #include <set>
 #include <utility>
 
+#include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
-#include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
-#include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/run/cost_json.h"
-#include "attention_plasticity/run/outcome_bytes.h"
 #include "attention_plasticity/run/run_manifest.h"
 
 namespace attention_plasticity {
@@ -23,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int shard_schema = 1;
+constexpr int shard_schema = 2;
 constexpr std::size_t most_shards = 1'000'000;
 
 // A whole number from 1 on; 0: not one.
@@ -33,14 +31,15 @@ std::size_t counted(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? number : 0;
 }
 
-using Group = std::pair<int, int>;  // layer and key head
+constexpr const char* heads_name = "heads";
+
+using KvGroup = std::pair<int, int>;  // layer and key head
 
 // shard.json without the heads.
 struct ShardHeader {
   Shard shard;
-  std::string manifest;
+  std::size_t done = 0;
   std::size_t failed = 0;
-  std::string sha256;
   std::string host;
   RunResources resources;
 };
@@ -53,13 +52,11 @@ ShardHeader read_header(const fs::path& file) {
     }
     const Json& resources = json.at("resources");
     ShardHeader header{{recorded<std::size_t>(json.at("shard")), recorded<std::size_t>(json.at("of"))},
-                       json_text(json.at("manifest")),
+                       recorded<std::size_t>(json.at("heads").at("done")),
                        recorded<std::size_t>(json.at("heads").at("failed")),
-                       json.at("outcomes").at("sha256").get<std::string>(),
                        json.at("host").get<std::string>(),
                        {recorded<int>(resources.at("workers")), resources.at("wall_s").get<double>(),
                         resources.at("cpu_s").get<double>(), recorded<std::uint64_t>(resources.at("peak_rss_bytes"))}};
-    recorded_run(header.manifest, file.string());
     return header;
   } catch (const nlohmann::json::exception&) {
     throw Error(ErrorKind::input, "is not the shard.json of a shard", file.string());
@@ -93,23 +90,26 @@ Shard Shard::of(std::string_view text) {
 std::string Shard::text() const { return fmt::format("{}/{}", number, count); }
 
 std::vector<HeadTask> shard_tasks(const PreparedRun& prepared, const Shard& shard) {
-  std::map<Group, std::uint64_t> weights;
+  std::map<KvGroup, std::uint64_t> weights;
   for (const HeadTask& task : prepared.tasks) {
     const auto [group, is_new] = weights.try_emplace({task.head.layer, task.head.k_head}, 0);
     if (prepared.layout.files().are_remote()) {
-      const auto bytes = [](const std::optional<FileIdentity>& file) { return file ? file->bytes : 0; };
-      group->second += bytes(task.query_identity) + (is_new ? bytes(task.key_identity) : 0);
+      const auto bytes = [&](const HeadSide& side) {
+        const auto file = prepared.layout.files().listed(prepared.layout.file(side.side, side.head));
+        return file ? file->bytes : 0;
+      };
+      group->second += bytes(queries_of(task.head)) + (is_new ? bytes(keys_of(task.head)) : 0);
       continue;
     }
     // What is on disk of a dump on the Hub differs between machines.
     group->second += prepared.hub ? 1 : task.query_rows + (is_new ? task.key_rows : 0);
   }
-  std::vector<std::pair<Group, std::uint64_t>> groups(weights.begin(), weights.end());
-  std::ranges::stable_sort(groups, std::ranges::greater{}, &std::pair<Group, std::uint64_t>::second);
+  std::vector<std::pair<KvGroup, std::uint64_t>> groups(weights.begin(), weights.end());
+  std::ranges::stable_sort(groups, std::ranges::greater{}, &std::pair<KvGroup, std::uint64_t>::second);
   // By load, then by number.
   std::set<std::pair<std::uint64_t, std::size_t>> loads;
   for (std::size_t number = 1; number <= shard.count; ++number) loads.emplace(0, number);
-  std::set<Group> own;
+  std::set<KvGroup> own;
   for (const auto& [group, weight] : groups) {
     auto least = loads.extract(loads.begin());
     if (least.value().second == shard.number) own.insert(group);
@@ -128,94 +128,93 @@ std::string shard_json_path(const RunConfig& config) {
   return fs::path(run_json_path(config)).replace_filename("shard.json").string();
 }
 
+fs::path shard_heads_folder(const RunConfig& config) {
+  return fs::path(shard_json_path(config)).replace_filename(heads_name);
+}
+
+std::vector<std::string> shard_record_files() { return {"shard.json", fmt::format("{}/manifest.json", heads_name)}; }
+
 void check_earlier_shard(const PreparedRun& prepared, const RunConfig& config, const Shard& shard) {
   if (config.overwrite) return;
   const std::string file = shard_json_path(config);
   constexpr std::string_view advice = "pass `overwrite` to replace it, or another `output_dir`";
   std::optional<ShardHeader> earlier;
+  std::string model;
   try {
     earlier = earlier_shard(config);
+    if (!earlier) return;
+    const fs::path manifest = shard_heads_folder(config) / "manifest.json";
+    model = recorded_run(read_text_file(manifest, most_record_bytes), manifest.string()).model_name;
   } catch (const Error& error) {
-    throw Error(ErrorKind::usage, fmt::format("it is not known whose shard this is: {}; {}", error.what(), advice),
+    throw Error(ErrorKind::usage, fmt::format("the shard in this folder cannot be read: {}; {}", error.what(), advice),
                 file);
   }
-  if (!earlier) return;
   if (earlier->shard.number != shard.number || earlier->shard.count != shard.count) {
     throw Error(
         ErrorKind::usage,
         fmt::format("this is shard {}, and shard {} is asked for; {}", earlier->shard.text(), shard.text(), advice),
         file);
   }
-  const PreparedRun run = recorded_run(earlier->manifest, file);
-  if (run.model_name == prepared.model_name) return;
+  if (model == prepared.model_name) return;
   throw Error(ErrorKind::usage,
-              fmt::format("this is a shard of {}, and this run is of {}; {}", shown_text(run.model_name),
+              fmt::format("this is a shard of {}, and this run is of {}; {}", shown_text(model),
                           shown_text(prepared.model_name), advice),
               file);
 }
 
-bool is_shard_complete(const PreparedRun& prepared, const RunConfig& config, const Shard& shard) {
+bool is_shard_complete(const PreparedRun& prepared, const RunConfig& config, const Shard& shard, bool are_heads_here) {
   try {
     const std::optional<ShardHeader> earlier = earlier_shard(config);
     if (!earlier || earlier->failed > 0) return false;
     if (earlier->shard.number != shard.number || earlier->shard.count != shard.count) return false;
-    if (!manifest_differences(earlier->manifest, manifest_text(prepared, config)).empty()) return false;
-    read_shard(fs::path(shard_json_path(config)).parent_path());
+    const fs::path manifest = shard_heads_folder(config) / "manifest.json";
+    if (!manifest_differences(read_text_file(manifest, most_record_bytes), manifest_text(prepared, config)).empty()) {
+      return false;
+    }
+    if (are_heads_here) read_shard(fs::path(shard_json_path(config)).parent_path());
     return true;
   } catch (const Error&) {
     return false;
   }
 }
 
-std::vector<std::string> write_shard(const ShardRecord& record, const RunConfig& config) {
-  const fs::path file = shard_json_path(config);
-  const fs::path heads_file = fs::path(file).replace_filename("shard.heads");
-  OutputFiles output(file);
-  std::uint64_t size = 0;
-  const std::string digest = output.stage(heads_file, [&](const Sink& sink) {
-    write_outcomes(record.heads, [&](std::string_view piece) {
-      size += piece.size();
-      sink(piece);
-    });
-  });
-  const auto failed = static_cast<std::size_t>(
-      std::ranges::count_if(record.heads, [](const HeadOutcome& head) { return head.failure.has_value(); }));
+std::vector<std::string> write_shard(const RunConfig& config, const Shard& shard, std::size_t done, std::size_t failed,
+                                     const std::string& host, const RunResources& resources) {
+  const std::string file = shard_json_path(config);
   const Json json{{"schema", shard_schema},
-                  {"shard", record.shard.number},
-                  {"of", record.shard.count},
-                  {"host", record.host},
-                  {"heads", {{"done", record.heads.size() - failed}, {"failed", failed}}},
-                  {"outcomes", {{"file", heads_file.filename().string()}, {"bytes", size}, {"sha256", digest}}},
-                  {"resources", cost_json(record.resources)},
-                  {"manifest", Json::parse(record.manifest)}};
-  output.stage(file, json_text(json, 1) + "\n");
-  output.commit();
-  return {heads_file.string(), file.string()};
+                  {"shard", shard.number},
+                  {"of", shard.count},
+                  {"host", host},
+                  {"heads", {{"done", done}, {"failed", failed}}},
+                  {"resources", cost_json(resources)}};
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(shard_heads_folder(config))) files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  write_file_atomically(file, json_text(json, 1) + "\n");
+  files.push_back(file);
+  return files;
 }
 
-ShardRecord read_shard(const fs::path& folder) {
+SavedShard read_shard(const fs::path& folder) {
   const fs::path file = folder / "shard.json";
   std::error_code unknown;
   if (!fs::is_regular_file(file, unknown)) {
-    const bool begun = fs::exists(folder / ".attention-plasticity-heads", unknown);
+    const bool begun = fs::exists(folder / heads_name, unknown);
     throw Error(ErrorKind::input,
                 begun ? "this shard is not complete; measure the rest of it with `resume`"
-                      : "there is no shard.json in this folder, so it is not what `shard` leaves",
+                      : "there is no shard.json in this folder, so it is not a shard",
                 folder.string());
   }
   ShardHeader header = read_header(file);
-  const fs::path heads_file = folder / "shard.heads";
-  const std::string bytes = read_text_file(heads_file, most_table_bytes);
-  if (sha256(bytes) != header.sha256) {
-    throw Error(ErrorKind::input, "is not of the shard.json beside it, or damaged; measure this shard again",
-                heads_file.string());
+  SavedShard shard{header.shard, read_saved_heads(folder / heads_name), std::move(header.host), header.resources,
+                   folder.string()};
+  if (shard.heads.damaged > 0 || shard.heads.heads.size() != header.done + header.failed) {
+    throw Error(ErrorKind::input,
+                fmt::format("holds {} of {} heads that can be read; measure this shard again with `resume`",
+                            shard.heads.heads.size(), header.done + header.failed),
+                (folder / heads_name).string());
   }
-  try {
-    return {header.shard,           std::move(header.manifest), outcomes_of_bytes(bytes),
-            std::move(header.host), header.resources,           folder.string()};
-  } catch (const Error& error) {
-    throw Error(ErrorKind::input, error.what(), heads_file.string());
-  }
+  return shard;
 }
 
 }  // namespace attention_plasticity

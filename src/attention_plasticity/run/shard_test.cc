@@ -7,10 +7,10 @@
 #include <set>
 
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/run/dump_run.h"
 #include "attention_plasticity/run/merged_run.h"
 #include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/run_manifest.h"
-#include "attention_plasticity/run/run_plan.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {
@@ -75,11 +75,13 @@ TEST(Shard, AreBalancedByRows) {
 TEST(Manifest, GivesBackTheRun) {
   const SmallDump dump(2, 4, 2);
   const RunConfig config = dump.config({{"--num_triples", "64"}, {"--rope_theta", "12345.678"}, {"--layers", "0-1"}});
-  const PreparedRun prepared = prepare_run(config);
+  PreparedRun prepared = prepare_run(config);
+  decide(prepared, config, serialized({}), {});
   const std::string manifest = manifest_text(prepared, config);
   const PreparedRun read = recorded_run(manifest, "m");
   EXPECT_EQ(read.tasks.size(), prepared.tasks.size());
-  EXPECT_EQ(read.tasks.back().key_file, prepared.tasks.back().key_file);
+  EXPECT_EQ(read.layout.file(Side::key, {1, 1}), prepared.layout.file(Side::key, {1, 1}));
+  EXPECT_EQ(read.reference_documents, (std::vector<DocumentRange>{{0, 5}}));
   EXPECT_EQ(recorded_files(read), recorded_files(prepared));
   EXPECT_EQ(read.model_name, prepared.model_name);
   EXPECT_EQ(read.rotation->layer(1, 4).rotation.frequency, prepared.rotation->layer(1, 4).rotation.frequency);
@@ -94,38 +96,39 @@ class MergedShards : public testing::Test {
  protected:
   RunConfig config(Flags flags = {}) const { return dump_.config(flags); }
 
-  fs::path write(std::size_t number, std::size_t count, const std::string& folder, const RunConfig& run,
-                 const RunPlan* plan = nullptr) const {
-    const PreparedRun prepared = prepare_run(run);
+  fs::path write(std::size_t number, std::size_t count, const std::string& folder, const RunConfig& run) const {
     RunConfig own = run;
     own.tables[TableId::metrics] = (dump_.output() / folder / "head_metrics.csv").string();
-    const std::vector<HeadTask> tasks = shard_tasks(prepared, {number, count});
-    HeadOutcomes outcomes =
-        measure_heads(prepared, run, tasks, {.workers = 1}, {}, plan ? plan->examples : std::vector<std::uint64_t>{});
-    write_shard({{number, count}, manifest_text(prepared, run), std::move(outcomes.heads), "here", {1, 2, 3, 4}, ""},
-                own);
+    DumpRun shard(own, {}, {}, Shard{number, count});
+    const HeadOutcomes outcomes = shard.measure_shard(1, {}, {}, {shard_heads_folder(own), false});
+    write_shard(own, {number, count}, outcomes.heads.size(), 0, "here", {1, 2, 3, 4, {}});
     return dump_.output() / folder;
   }
 
+  FinishedRun merged(const std::vector<fs::path>& shards, const RunObserver& observer = {}) const {
+    RunResources resources;
+    return merge_shards(shards, "merged", false, observer, resources);
+  }
   std::string merge_message(const std::vector<fs::path>& shards) const {
-    return message_of([&] { MergedRun(shards, {.output_dir = "merged"}); });
+    return message_of([&] { merged(shards); });
   }
 
   const SmallDump dump_{2, 4, 2};
 };
 
-TEST_F(MergedShards, GiveTheResultsOfOneRun) {
+TEST_F(MergedShards, GiveTheResultsOfOneRunWithoutTheDump) {
   const RunResult whole = run_of(config());
-  MergedRun merged({write(2, 2, "b", config()), write(1, 2, "a", config())}, {.output_dir = "merged"});
+  const std::vector<fs::path> shards{write(2, 2, "b", config()), write(1, 2, "a", config())};
+  fs::rename(dump_.root(), dump_.root().string() + "-moved");
   Observed observed;
-  const RunResult result = merged.result(observed.observer(), {});
+  RunResources resources{1, 1, 1, 1, {}};
+  const RunResult result = merge_shards(shards, "merged", false, observed.observer(), resources).result;
   EXPECT_TRUE(observed.warnings.empty());
   for (const ResultTable& table : result_tables()) {
     EXPECT_EQ(table_text(table.id, result.results, config(), result.without_group),
               table_text(table.id, whole.results, config(), whole.without_group));
   }
   EXPECT_EQ(result.model_without_group.overall, whole.model_without_group.overall);
-  const RunResources resources = merged.resources({1, 1, 1, 1});
   EXPECT_EQ(resources.cpu_s, 7);
   EXPECT_EQ(resources.shards.size(), 2U);
 }
@@ -140,7 +143,7 @@ TEST_F(MergedShards, MissingDoubledAndForeignOnesAreRefused) {
   EXPECT_EQ(merge_message({first}), "a shard is missing: 2/2");
   EXPECT_EQ(merge_message({of_three}), "shards are missing: 1/3, 3/3");
   EXPECT_NE(merge_message({first, second, twice}).find("this is shard 1/2, and so is "), std::string::npos);
-  EXPECT_NE(merge_message({first, of_three}).find("parts of different runs"), std::string::npos);
+  EXPECT_NE(merge_message({first, of_three}).find("they are of different runs"), std::string::npos);
   EXPECT_NE(merge_message({first, other}).find("`seed` was 0 and is 5"), std::string::npos);
   EXPECT_NE(merge_message({first, dump_.root()}).find("there is no shard.json in this folder"), std::string::npos);
   EXPECT_EQ(merge_message({}), "there are no shards to merge");
@@ -148,78 +151,69 @@ TEST_F(MergedShards, MissingDoubledAndForeignOnesAreRefused) {
 
 TEST_F(MergedShards, DamageIsFound) {
   const fs::path folder = write(1, 1, "a", config());
-  std::string bytes = read_text(folder / "shard.heads");
+  std::string bytes = read_text(folder / "heads" / "l00h01.head");
   bytes[bytes.size() / 2] ^= 1;
-  write_text(folder / "shard.heads", bytes);
-  EXPECT_NE(merge_message({folder}).find("is not of the shard.json beside it, or damaged"), std::string::npos);
+  write_text(folder / "heads" / "l00h01.head", bytes);
+  EXPECT_NE(merge_message({folder}).find("holds 7 of 8 heads that can be read"), std::string::npos);
+}
+
+// A shard comes from another machine, and perhaps from another person.
+TEST_F(MergedShards, DecideNoPathThatIsWritten) {
+  const fs::path victim = dump_.root() / "victim.txt";
+  write_text(victim, "precious");
+  const fs::path folder = write(1, 1, "a", config());
+  const fs::path manifest = folder / "heads" / "manifest.json";
+  std::string text = read_text(manifest);
+  const std::string key = "\"time_csv\": ";
+  const std::size_t at = text.find(key) + key.size();
+  text.replace(at, text.find('\n', at) - at, "\"" + victim.string() + "\",");
+  write_text(manifest, text);
+  const RunConfig config = merged({folder}).config;
+  for (const ResultTable& table : result_tables()) {
+    EXPECT_EQ(fs::path(config.tables[table.id]).parent_path(), "merged") << config.tables[table.id];
+  }
 }
 
 TEST_F(MergedShards, OtherProgramsAndInstructionSetsAreTold) {
   const fs::path first = write(1, 2, "a", config());
   const fs::path second = write(2, 2, "b", config());
-  std::string text = read_text(second / "shard.json");
-  const std::string simd = recorded_simd(manifest_text(prepare_run(config()), config()), "");
-  const std::string old = "\"simd\": \"" + simd + "\"";
+  const fs::path manifest = second / "heads" / "manifest.json";
+  std::string text = read_text(manifest);
+  const std::string old = "\"simd\": \"" + recorded_simd(text, "") + "\"";
   text.replace(text.find(old), old.size(), "\"simd\": \"other\"");
-  write_text(second / "shard.json", text);
-  MergedRun merged({first, second}, {.output_dir = "merged"});
+  write_text(manifest, text);
   Observed observed;
-  merged.result(observed.observer(), {});
+  merged({first, second}, observed.observer());
   ASSERT_EQ(observed.warnings.size(), 1U);
   EXPECT_NE(observed.warnings[0].find("different instruction sets"), std::string::npos);
   for (const fs::path& folder : {first, second}) {
-    std::string changed = read_text(folder / "shard.json");
+    std::string changed = read_text(folder / "heads" / "manifest.json");
     const std::size_t at = changed.find("\"version\": \"") + 12;
     changed.insert(at, "9.");
-    write_text(folder / "shard.json", changed);
+    write_text(folder / "heads" / "manifest.json", changed);
   }
   EXPECT_NE(
       merge_message({first, second}).find("was measured by another program than this: the program's version was 9."),
       std::string::npos);
 }
 
-TEST_F(MergedShards, HeadsWithOtherDocumentsAreMeasuredAgainFromTheDump) {
+TEST_F(MergedShards, OfHeadsWithOtherDocumentsGiveTheResultsOfOneRun) {
   dump_.write(Side::query, 1, 3, small_rows(3, {0, 1, 2, 3, 4, 5, 6, 7}));
   const RunResult whole = run_of(config());
-  const std::vector<fs::path> shards{write(1, 2, "a", config()), write(2, 2, "b", config())};
-  const auto merged = [&] {
-    MergedRun run(shards, {.output_dir = "merged"});
-    return run.result({}, {});
-  };
-  EXPECT_EQ(merged().model_without_group.overall, whole.model_without_group.overall);
-  fs::rename(dump_.root(), dump_.root().string() + "-moved");
-  EXPECT_NE(message_of(merged).find("must be measured again, but this file is not there"), std::string::npos);
-  MergedRun found(shards, {.output_dir = "merged", .dataset_local_root = dump_.root().string() + "-moved"});
-  EXPECT_EQ(found.result({}, {}).model_without_group.overall, whole.model_without_group.overall);
+  const RunResult result = merged({write(1, 2, "a", config()), write(2, 2, "b", config())}).result;
+  EXPECT_EQ(result.model_without_group.overall, whole.model_without_group.overall);
+  EXPECT_EQ(result.examples, whole.examples);
 }
 
-TEST_F(MergedShards, WithAPlanTheDumpIsNotNeededAgain) {
-  dump_.write(Side::query, 1, 3, small_rows(3, {0, 1, 2, 3, 4, 5, 6, 7}));
-  const RunResult whole = run_of(config());
-  const RunPlan plan = RunPlan::of(prepare_run(config()), config());
-  EXPECT_EQ(plan.examples, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
-  const std::vector<fs::path> shards{write(1, 2, "a", config(), &plan), write(2, 2, "b", config(), &plan)};
-  fs::rename(dump_.root(), dump_.root().string() + "-moved");
-  MergedRun merged(shards, {.output_dir = "merged"});
-  EXPECT_EQ(merged.result({}, {}).model_without_group.overall, whole.model_without_group.overall);
-}
-
-TEST(RunPlan, IsReadAndCheckedAgainstTheRun) {
-  const SmallDump dump(1, 2, 1);
-  const RunConfig config = dump.config();
-  const fs::path file = dump.output() / "plan.json";
-  write_text(file, RunPlan::of(prepare_run(config), config).text());
-  const RunPlan plan = RunPlan::read(file);
-  EXPECT_EQ(plan.examples, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5}));
-  plan.check(prepare_run(config), config);
-  const RunConfig other = dump.config({{"--num_pairs_per_bucket", "7"}});
-  EXPECT_EQ(message_of([&] { plan.check(prepare_run(other), other); }),
-            file.string() +
-                ": the plan is of another run: `num_pairs_per_bucket` was 256 and is 7; make it again with "
-                "`plan_only`");
-  write_text(file, "{}");
-  EXPECT_EQ(message_of([&] { RunPlan::read(file); }),
-            file.string() + ": is not the plan of a run; `plan_only` writes one");
+TEST_F(MergedShards, OfCopiesOfADumpUnderOtherNamesAreOneRun) {
+  const fs::path copy = dump_.root().parent_path() / "another-name";
+  fs::copy(dump_.root(), copy, fs::copy_options::recursive);
+  const fs::path first = write(1, 2, "a", config());
+  const fs::path second = write(2, 2, "b", config({{"--dataset_local_root", copy.string()}}));
+  Observed observed;
+  EXPECT_EQ(merged({first, second}, observed.observer()).result.results.size(), 8U);
+  ASSERT_EQ(observed.warnings.size(), 1U);
+  EXPECT_NE(observed.warnings[0].find("taken for copies of one dump"), std::string::npos);
 }
 
 }  // namespace

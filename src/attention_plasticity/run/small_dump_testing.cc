@@ -98,7 +98,7 @@ RunResult run_of(const RunConfig& config, int workers) {
 }
 
 RunResult run_of(const RunConfig& config, int workers, Observed& observed) {
-  return run_analysis(prepare_run(config), config, {.workers = workers}, observed.observer());
+  return run_prepared(prepare_run(config), config, {.workers = workers}, observed.observer());
 }
 
 }  // namespace attention_plasticity

@@ -54,6 +54,12 @@ struct Observed {
   RunObserver observer();
 };
 
+/// Runs a prepared run.
+inline RunResult run_prepared(PreparedRun prepared, const RunConfig& config, const MeasureOptions& options,
+                              const RunObserver& observer) {
+  return run_analysis(prepared, config, options, observer);
+}
+
 /// The error of prepare_run.
 struct Refusal {
   ErrorKind kind = ErrorKind::output;

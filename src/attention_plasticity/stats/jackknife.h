@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -10,8 +11,17 @@ namespace attention_plasticity {
 /// nothing was left without its group.
 double jackknife_error(std::span<const double> without_group);
 
-/// The mean over heads of their values without each group. A head with nothing left without a group, which is NaN,
-/// drops out of that group's mean. As many groups as the first head has.
-std::vector<double> mean_over_heads(std::span<const std::vector<double>* const> without_group);
+/// Leave-one-out values of a statistic: computed without each jackknife group.
+struct LeaveOneOut {
+  std::vector<std::size_t> groups;  ///< their numbers, ascending; some may be absent
+  std::vector<double> values;       ///< of each of `groups`; NaN if nothing is left without it
+};
+
+/// Computes the mean over heads without each group that all heads have. A head with nothing left without a group, which
+/// is NaN, drops out of that group's mean.
+LeaveOneOut mean_over_heads(std::span<const LeaveOneOut> heads);
+
+/// Computes b - a without each group that both have.
+LeaveOneOut difference_of(const LeaveOneOut& a, const LeaveOneOut& b);
 
 }  // namespace attention_plasticity

@@ -34,17 +34,29 @@ TEST(Jackknife, IsEmptyWhenNothingIsLeftWithoutSomeGroup) {
   EXPECT_TRUE(std::isnan(jackknife_error(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN(), 3})));
 }
 
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
 TEST(MeanOverHeads, LeavesOutHeadsWithNothingLeft) {
-  const std::vector<double> one{1, 2, std::numeric_limits<double>::quiet_NaN()};
-  const std::vector<double> other{3, std::numeric_limits<double>::quiet_NaN(),
-                                  std::numeric_limits<double>::quiet_NaN()};
-  const std::vector<const std::vector<double>*> heads{&one, &other};
-  const std::vector<double> means = mean_over_heads(heads);
-  ASSERT_EQ(means.size(), 3U);
-  EXPECT_EQ(means[0], 2);
-  EXPECT_EQ(means[1], 2);
-  EXPECT_TRUE(std::isnan(means[2]));
-  EXPECT_TRUE(mean_over_heads({}).empty());
+  const std::vector<LeaveOneOut> heads{{{0, 1, 2}, {1, 2, nan}}, {{0, 1, 2}, {3, nan, nan}}};
+  const LeaveOneOut means = mean_over_heads(heads);
+  ASSERT_EQ(means.values.size(), 3U);
+  EXPECT_EQ(means.values[0], 2);
+  EXPECT_EQ(means.values[1], 2);
+  EXPECT_TRUE(std::isnan(means.values[2]));
+  EXPECT_TRUE(mean_over_heads({}).groups.empty());
+}
+
+TEST(MeanOverHeads, IsOfTheGroupsThatAllHeadsHave) {
+  const std::vector<LeaveOneOut> heads{{{0, 2, 5}, {1, 2, 3}}, {{2, 4, 5}, {4, 8, 5}}};
+  const LeaveOneOut means = mean_over_heads(heads);
+  EXPECT_EQ(means.groups, (std::vector<std::size_t>{2, 5}));
+  EXPECT_EQ(means.values, (std::vector<double>{3, 4}));
+}
+
+TEST(DifferenceOf, IsOfTheGroupsThatBothHave) {
+  const LeaveOneOut difference = difference_of({{0, 2, 5}, {1, 2, 3}}, {{2, 4, 5}, {4, 8, 5}});
+  EXPECT_EQ(difference.groups, (std::vector<std::size_t>{2, 5}));
+  EXPECT_EQ(difference.values, (std::vector<double>{2, 2}));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ class OneRun {
     SweepOutcome outcome{indexed(own_), false, false, {}};
     const std::vector<FolderLock> locks = lock_outputs(prepared(), config());
     check_outputs(prepared(), config());
+    run_.decide(observer_, stop_);
     outcome.was_complete = are_results_complete(prepared(), config());
     if (!outcome.was_complete) {
       const RunResult result = measured();
@@ -35,7 +36,7 @@ class OneRun {
       if (result.failure) std::rethrow_exception(result.failure);
       const std::vector<std::string> files = write_results(prepared(), config(), result, means_.resources(elsewhere_));
       if (result.results.empty()) throw Error(ErrorKind::input, "every head failed; it lists why", files.back());
-      if (result.failures.empty()) run_.forget_kept();
+      if (result.failures.empty()) run_.remove_saved();
       if (!result.failures.empty()) {
         const HeadFailure& first = result.failures.front();
         outcome.run.message =
@@ -43,7 +44,7 @@ class OneRun {
                         first.head.layer, first.head.q_head, first.message);
       }
     }
-    if (outcome.was_complete) remove_kept_heads(kept_heads_folder(config()));
+    if (outcome.was_complete) remove_saved_heads(saved_heads_folder(config()));
     add_figures(outcome.run, run_json_path(config()));
     outcome.run.state = SweepState::done;
     return outcome;
@@ -54,7 +55,7 @@ class OneRun {
   const RunConfig& config() const { return run_.config(); }
 
   RunResult measured() {
-    const std::filesystem::path folder = kept_heads_folder(config());
+    const std::filesystem::path folder = saved_heads_folder(config());
     try {
       return measured({folder, true});
     } catch (const Error& error) {
@@ -64,9 +65,8 @@ class OneRun {
     }
   }
 
-  RunResult measured(const KeepOptions& keep) {
-    if (!means_.engine) return run_.measure(means_.workers, observer_, stop_, keep);
-    return run_.measure_by(means_.engine, means_.workers, observer_, stop_, elsewhere_, keep);
+  RunResult measured(const SavedHeads::Options& save) {
+    return run_.measure(means_.workers, observer_, stop_, save, means_.engine, &elsewhere_);
   }
 
   const SweepRun& own_;
@@ -74,7 +74,7 @@ class OneRun {
   const RunObserver& observer_;
   const std::stop_token& stop_;
   DumpRun run_;
-  CostElsewhere elsewhere_;
+  EngineCost elsewhere_;
 };
 
 }  // namespace
@@ -102,7 +102,8 @@ SweepOutcome do_sweep_run(const SweepRun& run, const SweepMeans& means, const Ru
 }
 
 SweepForecast forecast(const SweepRun& run, const HubSettings& hub, const std::stop_token& stop) {
-  const DumpRun prepared(run.config, hub_of(run, hub), stop);
+  DumpRun prepared(run.config, hub_of(run, hub), stop);
+  if (prepared.missing_files().empty()) prepared.decide({}, stop);
   check_earlier_results(prepared.prepared(), prepared.config());
   return {prepared.prepared().layout.folder.string(), prepared.prepared().tasks.size(),
           are_results_complete(prepared.prepared(), prepared.config())};

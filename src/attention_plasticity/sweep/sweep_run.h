@@ -6,8 +6,7 @@
 #include <string>
 
 #include "attention_plasticity/analyze_dump.h"
-#include "attention_plasticity/run/heads_elsewhere.h"
-#include "attention_plasticity/run/part_engine.h"
+#include "attention_plasticity/run/engine.h"
 #include "attention_plasticity/sweep/sweep_file.h"
 #include "attention_plasticity/sweep/sweep_index.h"
 
@@ -17,9 +16,9 @@ namespace attention_plasticity {
 struct SweepMeans {
   int workers = 1;
   HubSettings hub = {};
-  PartEngine engine = {};  ///< empty: this process measures
+  Engine engine = {};  ///< empty: this process measures
   /// Returns the cost of a run, given that of other processes. The library reads no clock.
-  std::function<RunResources(const CostElsewhere&)> resources = {};
+  std::function<RunResources(const EngineCost&)> resources = {};
 };
 
 /// The outcome of one run.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <compare>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -11,20 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "attention_plasticity/base/head_number.h"
 #include "attention_plasticity/dump/dump_files.h"
 #include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
 
-/// Which of a head's two files is meant: its queries or its keys.
-enum class Side { query, key };
-
-/// A query head or a key head, counted from 0.
-struct HeadKey {
-  int layer = 0;
-  int head = 0;
-  auto operator<=>(const HeadKey&) const = default;
-};
+/// A head of a dump by its number.
+using HeadKey = HeadNumber;
 
 /// `l00h00q` or `l00h00k`; numbers above 99 have more digits.
 std::string head_folder_name(Side side, HeadKey head);

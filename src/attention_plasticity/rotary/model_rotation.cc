@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "attention_plasticity/base/nearest_name.h"
@@ -14,6 +15,25 @@
 
 namespace attention_plasticity {
 namespace {
+
+template <class Float>
+void rotate_pairs(const Rotation& rotation, std::span<Float> vector, double tokens) {
+  const bool half = rotation.layout == RotaryLayout::half;
+  const std::size_t pairs = rotation.frequency.size();
+  const std::size_t stride = half ? 1 : 2;
+  const std::size_t partner = half ? pairs : 1;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const double angle = tokens * rotation.frequency[i];
+    const double cosine = std::cos(angle);
+    const double sine = std::sin(angle);
+    Float& first = vector[rotation.first + i * stride];
+    Float& second = vector[rotation.first + i * stride + partner];
+    const double x = first;
+    const double y = second;
+    first = static_cast<Float>(x * cosine - y * sine);
+    second = static_cast<Float>(x * sine + y * cosine);
+  }
+}
 
 constexpr std::array<std::string_view, 17> scaling_keys{"rope_type",
                                                         "type",
@@ -84,6 +104,10 @@ std::size_t rotated_dim(const RotationRule& rule, std::size_t first, std::size_t
 }
 
 }  // namespace
+
+void Rotation::rotate(std::span<double> vector, double tokens) const { rotate_pairs(*this, vector, tokens); }
+
+void Rotation::rotate(std::span<float> vector, double tokens) const { rotate_pairs(*this, vector, tokens); }
 
 std::optional<std::size_t> LayerPattern::at(int layer) const {
   if (layer < 0 || values.empty()) return std::nullopt;

@@ -10,9 +10,9 @@
 
 #include "attention_plasticity/base/highway_targets_testing.h"
 #include "attention_plasticity/base/text_file.h"
+#include "attention_plasticity/rotation/rotation_json.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/result_tables.h"
-#include "attention_plasticity/run/rotation_json.h"
 #include "csv_table.h"
 #include "places.h"
 
@@ -73,7 +73,7 @@ void expect_exact_figures(const RunResult& result, const RunConfig& config, cons
 void expect_rotation_shares(const RunResult& result, const fs::path& file) {
   const nlohmann::json golden = nlohmann::json::parse(read_text_file(file));
   ASSERT_TRUE(result.rotation_shares);
-  const auto shares = nlohmann::json::parse(rotation_json_text(RotationSource::config, &*result.rotation_shares));
+  const auto shares = nlohmann::json(rotation_json(RotationSource::config, &*result.rotation_shares));
   EXPECT_EQ(shares["ways"], golden["ways"]);
   const auto expect_near = [](const nlohmann::json& found, const nlohmann::json& expected) {
     ASSERT_EQ(found.size(), expected.size());

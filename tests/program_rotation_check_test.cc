@@ -6,7 +6,7 @@
 #include "attention_plasticity/base/text_testing.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/head_file_writer.h"
-#include "attention_plasticity/rotary/rotation_way.h"
+#include "attention_plasticity/rotation/candidates.h"
 #include "places.h"
 #include "program_support.h"
 
@@ -62,11 +62,11 @@ class RotationAgainstVectors : public ProgramTest {
     return copy;
   }
 
-  // Rotates all rows from one way to another.
-  static Change rerotated(const RotationWay& from, const RotationWay& to) {
+  // Rotates all rows as another candidate does.
+  static Change rerotated(const RotationCandidate& from, const RotationCandidate& to) {
     return [from, to](HeadRows& rows) {
-      const Rotation back = rotation_of(from, rows.width).value_or(Rotation{});
-      const Rotation forth = rotation_of(to, rows.width).value_or(Rotation{});
+      const Rotation back = from.rotation(rows.width).value_or(Rotation{});
+      const Rotation forth = to.rotation(rows.width).value_or(Rotation{});
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const std::span<float> row(rows.vectors.data() + i * rows.width, rows.width);
         back.rotate(row, -rows.position[i]);

@@ -82,9 +82,9 @@ def test_a_store_that_is_down_is_named_within_seconds(tmp_path: pathlib.Path) ->
 def test_a_store_that_goes_down_ends_the_run_and_keeps_what_was_measured(
     store: LoopbackStore, from_disk: dict[str, dict[str, bytes]], tmp_path: pathlib.Path
 ) -> None:
-    store.proxy.fault = lambda request: "drop" if "/l07" in request.path else None
+    store.proxy.fault = lambda request: "drop" if "/l09" in request.path else None
     done = analyze(store.address("dumps/minidoc-qwen3"), tmp_path / "out", code=5)
-    assert "s3://dumps/minidoc-qwen3/l07" in done.stderr
+    assert "s3://dumps/minidoc-qwen3/l09" in done.stderr
     store.proxy.reset()
     analyze(store.address("dumps/minidoc-qwen3"), tmp_path / "out", "--resume")
     # Kept heads are not measured again. Of few files a sample is, by which the rotation is checked.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <tuple>
 
 namespace attention_plasticity {
 
@@ -16,6 +17,17 @@ struct HeadNumber {
   int layer = 0;
   int head = 0;
   auto operator<=>(const HeadNumber&) const = default;
+};
+
+/// The queries or the keys of a head. Ordered by layer, queries first.
+struct HeadSide {
+  Side side = Side::query;
+  HeadNumber head;
+
+  friend auto operator<=>(const HeadSide& a, const HeadSide& b) {
+    return std::tuple(a.head.layer, a.side, a.head.head) <=> std::tuple(b.head.layer, b.side, b.head.head);
+  }
+  friend bool operator==(const HeadSide&, const HeadSide&) = default;
 };
 
 }  // namespace attention_plasticity

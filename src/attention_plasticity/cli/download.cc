@@ -78,7 +78,7 @@ int download(const DownloadFlags& flags, const RunConfig& config, const std::sto
   for (const std::string& note : dump.notes()) progress.note(note);
   for (const std::string& note : prepared.notes) progress.note(note);
   for (const std::string& warning : prepared.warnings) progress.warning(warning);
-  std::vector<RepoFile> missing = dump.missing(prepared.tasks, stop);
+  std::vector<RepoFile> missing = dump.missing(sides_of(prepared.tasks), stop);
   if (flags.dry_run) {
     print_files(dump, prepared, missing);
     return 0;

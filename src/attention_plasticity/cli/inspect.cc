@@ -10,8 +10,8 @@
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/json/json.h"
+#include "attention_plasticity/rotation/rotation_json.h"
 #include "attention_plasticity/run/inspection.h"
-#include "attention_plasticity/run/rotation_json.h"
 
 namespace attention_plasticity {
 namespace {
@@ -79,7 +79,7 @@ void print_json(const DumpInspection& dump, const std::optional<RotationInspecti
   if (vectors) {
     std::optional<RotationSource> source;
     if (!dump.rotation.empty()) source = RotationSource::config;
-    json["rotation_shares"] = Json::parse(rotation_json_text(source, &vectors->shares));
+    json["rotation_shares"] = rotation_json(source, &vectors->observed.shares);
   }
   print(fmt::format("{}\n", json_text(json, 2)));
 }
@@ -143,31 +143,32 @@ void print_table(const DumpInspection& dump) {
 
 std::string share_text(double share) { return std::isnan(share) ? "-" : fmt::format("{:.3f}", share); }
 
-// The configured way, no rotation, and the ways with the largest shares.
+// The configured rotation, none, and the candidates with the largest shares.
 void print_rotation(const DumpInspection& dump, const RotationInspection& vectors) {
   print_overview(dump);
   constexpr std::size_t most_refined = 4;
-  const RotationShares& shares = vectors.shares;
-  const std::size_t refined = std::min(most_refined, vectors.refined.size());
+  const RotationShares& shares = vectors.observed.shares;
+  const std::span<const RefinedCandidate> refined =
+      std::span(vectors.observed.refined).first(std::min(most_refined, vectors.observed.refined.size()));
   print("Share of the vectors' energy that does not depend on position, un-rotated in these ways:\n\n");
   print(fmt::format("  config  {}\n  none    no rotation\n",
                     dump.rotation.empty() ? "no rotation is known from a config.json" : "as config.json says"));
-  for (std::size_t i = 0; i < refined; ++i) {
-    print(
-        fmt::format("  {}       {}\n", i + 1, described_way(vectors.refined[i].way, shares.width).text(shares.width)));
+  for (std::size_t i = 0; i < refined.size(); ++i) {
+    print(fmt::format("  {}       {}\n", i + 1, refined[i].candidate.text(shares.width)));
   }
   print(fmt::format("\n{:<8}{:>8}{:>8}", "layer", "config", "none"));
-  for (std::size_t i = 0; i < refined; ++i) print(fmt::format("{:>8}", i + 1));
-  const auto print_row = [&](const std::string& name, const EnergyShares& of, const auto& refined_share) {
-    print(fmt::format("\n{:<8}{:>8}{:>8}", name, share_text(of.configured), share_text(of.known.front())));
-    for (std::size_t i = 0; i < refined; ++i)
-      print(fmt::format("{:>8}", share_text(refined_share(vectors.refined[i]))));
+  for (std::size_t i = 0; i < refined.size(); ++i) print(fmt::format("{:>8}", i + 1));
+  const auto print_row = [&](const std::string& name, const FixedEnergy& of, const auto& refined_share) {
+    print(fmt::format("\n{:<8}{:>8}{:>8}", name, share_text(of.configured), share_text(of.common.front())));
+    for (const RefinedCandidate& candidate : refined) {
+      print(fmt::format("{:>8}", share_text(refined_share(candidate))));
+    }
   };
   for (std::size_t l = 0; l < shares.layers.size(); ++l) {
     print_row(std::to_string(shares.layers[l].layer), shares.layers[l].shares,
-              [&](const RefinedWay& way) { return way.of_layer[l]; });
+              [&](const RefinedCandidate& candidate) { return candidate.of_layer[l]; });
   }
-  print_row("all", shares.dump, [](const RefinedWay& way) { return way.share; });
+  print_row("all", shares.dump, [](const RefinedCandidate& candidate) { return candidate.share; });
   print(fmt::format("\n\nWithout a config.json: {}\n", with_flags(vectors.inferred.line)));
 }
 

@@ -18,7 +18,7 @@
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/memory.h"
 #include "attention_plasticity/run/measure_heads.h"
-#include "attention_plasticity/run/rotation_check.h"
+#include "attention_plasticity/run/run_rotation.h"
 #include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/stats/jackknife.h"
 
@@ -82,18 +82,6 @@ RunResult to_result(std::vector<HeadOutcome> outcomes) {
   return run;
 }
 
-void restore_evidence(RotationEvidence& evidence, const HeadOutcome& outcome) {
-  const auto restore = [&](const HeadSide& side, const std::optional<SideRecord>& record) {
-    if (record && record->evidence) evidence.restore(side.side, side.head, *record->evidence);
-  };
-  restore(queries_of(outcome.head), outcome.queries);
-  restore(keys_of(outcome.head), outcome.keys);
-}
-
-std::unique_ptr<RotationEvidence> evidence_of(const PreparedRun& prepared, const RunConfig& config) {
-  return configured_evidence(prepared, config, rotation_sides(prepared.source.get(), prepared.tasks));
-}
-
 // Memory that heads pass on to each other serves nobody after the last one.
 struct ReleaseMemory {
   ReleaseMemory() = default;
@@ -133,9 +121,9 @@ void HeadArrivals::warn_of(const HeadSide& side, const std::optional<SideRecord>
 HeadOutcomes measure_tasks(const PreparedRun& prepared, const RunConfig& config, std::span<const HeadTask> tasks,
                            const MeasureOptions& options, const RunObserver& told) {
   const ReleaseMemory at_the_end;
-  const std::unique_ptr<RotationEvidence> evidence = evidence_of(prepared, config);
+  const std::unique_ptr<RotationChecker> checker = rotation_checker(prepared, config);
   const RunGroups groups(prepared.reference_documents);
-  MeasureContext context{config, prepared.rotation, prepared.model_width, groups, evidence.get()};
+  MeasureContext context{config, prepared.rotation, prepared.model_width, groups, checker.get()};
   std::vector<std::optional<HeadOutcome>> ended(tasks.size());
   std::vector<HeadTask> missing;
   std::vector<std::size_t> places;  // of the missing
@@ -176,13 +164,11 @@ RunResult conclude(HeadOutcomes outcomes, const PreparedRun& prepared, const Run
     run.failure = outcomes.failure;
     return run;
   }
-  std::optional<RotationShares> shares;
-  if (const std::unique_ptr<RotationEvidence> evidence = evidence_of(prepared, config)) {
-    for (const HeadOutcome& outcome : outcomes.heads) restore_evidence(*evidence, outcome);
-    shares = checked_shares(*evidence, prepared, config, told);
-  }
+  RotationVerdict verdict;
+  if (const auto checker = rotation_checker(prepared, config)) verdict = checker->verdict(evidence_of(outcomes.heads));
+  report_complaint(verdict, config.rotation_check, told.warning);
   RunResult run = to_result(std::move(outcomes.heads));
-  run.rotation_shares = std::move(shares);
+  run.rotation_shares = std::move(verdict.shares);
   if (const std::string line = equal_vectors_line(run.results); !line.empty()) told.note(line);
   if (!config.analysis.standard_errors) return run;
   const std::optional<std::vector<std::uint64_t>> documents = documents_of(run.results);

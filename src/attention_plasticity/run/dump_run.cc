@@ -19,10 +19,18 @@ DumpRun::DumpRun(RunConfig config, const HubSettings& hub, const std::stop_token
   }
   dump_ = std::make_unique<HubDump>(config_, hub, stop);
   prepared_ = prepare_run(config_, dump_on_hub(*dump_, config_));
-  missing_ = dump_->missing(tasks(), stop);
+  missing_ = dump_->missing(sides_to_read(), stop);
 }
 
 std::vector<HeadTask> DumpRun::tasks() const { return shard_ ? shard_tasks(prepared_, *shard_) : prepared_.tasks; }
+
+std::vector<HeadSide> DumpRun::sides_to_read() const {
+  std::vector<HeadSide> sides = deciding_sides(prepared_, config_);
+  for (const HeadSide& side : sides_of(tasks())) {
+    if (std::ranges::find(sides, side) == sides.end()) sides.push_back(side);
+  }
+  return sides;
+}
 
 std::vector<std::string> DumpRun::notes() const {
   std::vector<std::string> all = dump_ ? dump_->notes() : std::vector<std::string>{};
@@ -43,12 +51,8 @@ void DumpRun::begin(const RunObserver& told, const std::stop_token& stop,
   for (const std::string& note : notes()) told.note(note);
   for (const std::string& warning : prepared_.warnings) told.warning(warning);
   if (dump_ && !(save && save->resume)) {
-    // What is decided needs the first head; the others arrive meanwhile.
-    std::vector<HeadTask> fetched{prepared_.tasks.front()};
-    for (const HeadTask& task : tasks()) {
-      if (task.head != fetched.front().head) fetched.push_back(task);
-    }
-    prepared_.source->expect(sides_of(fetched), told, stop);
+    // While the run is decided, the other files arrive.
+    prepared_.source->expect(sides_to_read(), told, stop);
   }
   attention_plasticity::decide(prepared_, config_, told, stop);
   if (save) saved_ = std::make_unique<SavedHeads>(*save, prepared_, config_, told);

@@ -56,6 +56,8 @@ class DumpRun {
  private:
   void begin(const RunObserver& told, const std::stop_token& stop, const std::optional<SavedHeads::Options>& save);
   void fetch_all(const RunObserver& told, const std::stop_token& stop);
+  // In the order in which they are read.
+  std::vector<HeadSide> sides_to_read() const;
 
   RunConfig config_;
   std::optional<Shard> shard_;

@@ -38,14 +38,6 @@ std::uint64_t estimated_bytes(const FileIdentity& listed, Side side) {
   return listed.bytes * (side == Side::query ? times_of_queries : times_of_keys);
 }
 
-std::vector<std::string> paths_of(const HubDump& dump, std::span<const HeadSide> sides) {
-  std::vector<std::string> paths;
-  for (const HeadSide& side : sides) {
-    if (std::optional<std::string> path = dump.path(side)) paths.push_back(*std::move(path));
-  }
-  return paths;
-}
-
 }  // namespace
 
 std::vector<HeadSide> sides_of(std::span<const HeadTask> tasks) {
@@ -175,7 +167,11 @@ SourceDocuments FileSource::documents(const HeadSide& side) {
 }
 
 void FileSource::release(const HeadSide& side) {
-  if (ahead_) ahead_->release(path(side));
+  if (ahead_) {
+    ahead_->release(path(side));
+  } else {
+    layout_.files().release(path(side));
+  }
 }
 
 std::optional<RecordedFile> FileSource::record(const HeadSide& side) const {
@@ -231,7 +227,7 @@ HubSource::HubSource(HubDump& dump, const RunConfig& config)
 HubSource::~HubSource() = default;
 
 void HubSource::expect(std::vector<HeadSide> sides, const RunObserver& told, const std::stop_token& stop) {
-  std::vector<RepoFile> missing = dump_.missing(paths_of(dump_, sides), stop);
+  std::vector<RepoFile> missing = dump_.missing(sides, stop);
   const auto is_on_its_way = [&](const RepoFile& file) { return downloading_.contains(file.path); };
   if (std::ranges::all_of(missing, is_on_its_way)) return;
   end();

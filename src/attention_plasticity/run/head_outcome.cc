@@ -20,7 +20,7 @@ std::uint64_t bytes_of(const HeadResult& result) {
 std::uint64_t bytes_of(const std::optional<SideRecord>& side) {
   if (!side) return 0;
   return (side->read.input ? side->read.input->digest.capacity() : 0) +
-         (side->evidence ? bytes_of(side->evidence->known) : 0);
+         (side->evidence ? bytes_of(side->evidence->fixed.common) + bytes_of(side->evidence->fixed.further) : 0);
 }
 
 }  // namespace

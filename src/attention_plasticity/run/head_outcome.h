@@ -6,7 +6,7 @@
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/analyze_dump.h"
 #include "attention_plasticity/run/head_source.h"
-#include "attention_plasticity/run/rotation_evidence.h"
+#include "attention_plasticity/rotation/evidence.h"
 
 // The outcome of one head. All that a run reports and writes about its heads is a function of their outcomes, whoever
 // measured them and in whatever order.

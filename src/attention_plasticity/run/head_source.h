@@ -11,6 +11,7 @@
 
 #include "attention_plasticity/analysis/kept_rows.h"
 #include "attention_plasticity/analyze_dump.h"
+#include "attention_plasticity/base/head_number.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/layout.h"
 
@@ -24,12 +25,6 @@ struct HeadTask {
   std::size_t width = 0;          ///< components of a query
   std::uint64_t query_rows = 0;
   std::uint64_t key_rows = 0;
-};
-
-/// The queries or the keys of a head.
-struct HeadSide {
-  Side side = Side::query;
-  HeadKey head;
 };
 
 inline HeadSide queries_of(const HeadId& head) { return {Side::query, {head.layer, head.q_head}}; }

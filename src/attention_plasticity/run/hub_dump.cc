@@ -126,9 +126,9 @@ std::vector<RepoFile> HubDump::missing(const std::vector<std::string>& paths, co
   return files;
 }
 
-std::vector<RepoFile> HubDump::missing(std::span<const HeadTask> tasks, const std::stop_token& stop) {
+std::vector<RepoFile> HubDump::missing(std::span<const HeadSide> sides, const std::stop_token& stop) {
   std::vector<std::string> paths;
-  for (const HeadSide& side : sides_of(tasks)) {
+  for (const HeadSide& side : sides) {
     if (std::optional<std::string> own = path(side)) paths.push_back(*std::move(own));
   }
   return missing(paths, stop);

@@ -35,8 +35,8 @@ class HubDump {
   /// Those files of the repository that are not on disk yet, in the order of `paths`. Throws Error(output) when the
   /// disk has too little space for them.
   std::vector<RepoFile> missing(const std::vector<std::string>& paths, const std::stop_token& stop);
-  /// The missing files of tasks, in the order in which they are read.
-  std::vector<RepoFile> missing(std::span<const HeadTask> tasks, const std::stop_token& stop);
+  /// The missing files of sides, in their order.
+  std::vector<RepoFile> missing(std::span<const HeadSide> sides, const std::stop_token& stop);
 
  private:
   DumpLayout find_layout(const RunConfig& config, const std::stop_token& stop);

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <unordered_set>
 
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/read_ahead.h"
+#include "attention_plasticity/run/file_source.h"
+#include "attention_plasticity/run/run_rotation.h"
 #include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
@@ -53,6 +56,10 @@ FileInspection inspect_file(const DumpLayout& layout, Side side, HeadKey head) {
   return found;
 }
 
+std::optional<DumpRotation> in_dump(const std::filesystem::path& root, const DumpLayout& layout) {
+  return stated_rotation({}, root, layout, [&] { return FileSource(layout, {}).largest_position({}); });
+}
+
 // A rotation that cannot be used is an error only when the dump is analysed. Here it is a note.
 void add_rotation(DumpInspection& dump, const std::filesystem::path& root) {
   std::map<int, std::size_t> width_of_layer;
@@ -60,7 +67,7 @@ void add_rotation(DumpInspection& dump, const std::filesystem::path& root) {
     if (file.width > 0) width_of_layer[file.head.layer] = file.width;
   }
   try {
-    const std::optional<DumpRotation> rotation = rotation_in_dump(root, dump.layout);
+    const std::optional<DumpRotation> rotation = in_dump(root, dump.layout);
     if (rotation) dump.rotation = layers_by_rotation(*rotation, width_of_layer);
   } catch (const Error& error) {
     dump.notes.push_back(fmt::format("{}{}{}", error.file(), error.file().empty() ? "" : ": ", error.what()));
@@ -70,14 +77,20 @@ void add_rotation(DumpInspection& dump, const std::filesystem::path& root) {
 }  // namespace
 
 std::optional<RotationInspection> inspect_rotation(const std::filesystem::path& root, const DumpInspection& dump) {
-  std::vector<RotationFile> files;
+  std::vector<HeadSide> heads;
   for (const FileInspection& file : dump.files) {
-    if (!file.error)
-      files.push_back({file.side, file.head, dump.layout.file(file.side, file.head), {}, dump.layout.store});
+    if (!file.error) heads.push_back({file.side, file.head});
   }
+  const RotationRows rows = [&](const HeadSide& head, const auto& use) {
+    const DumpFiles& files = dump.layout.files();
+    const std::filesystem::path path = dump.layout.file(head.side, head.head);
+    const std::shared_ptr<void> released(nullptr, [&](void*) { files.release(path); });
+    const HeadFile content = read_head_file(files.open(path), head.side, ReadOptions{});
+    use(content.rows);
+  };
   RotationOfLayer configured;
   try {
-    if (const std::optional<DumpRotation> rotation = rotation_in_dump(root, dump.layout)) {
+    if (const std::optional<DumpRotation> rotation = in_dump(root, dump.layout)) {
       configured = [rotation = *rotation](int layer, std::size_t width) {
         return std::optional(rotation.layer(layer, width).rotation);
       };
@@ -85,15 +98,10 @@ std::optional<RotationInspection> inspect_rotation(const std::filesystem::path& 
   } catch (const Error&) {
     configured = {};  // inspect_dump has noted it
   }
-  RotationEvidence evidence(std::move(files), configured, {});
-  const RunConfig config;
-  evidence.read_all(config);
-  if (evidence.empty()) return std::nullopt;
-  RotationInspection found;
-  found.refined = refined_ways(evidence, config);
-  found.shares = evidence.shares();
-  found.inferred = inferred_rotation(found.shares, found.refined);
-  return found;
+  std::optional<ObservedRotation> observed = observe_rotation(heads, rows, configured);
+  if (!observed) return std::nullopt;
+  InferredRotation inferred = decide_rotation(*observed);
+  return RotationInspection{std::move(*observed), std::move(inferred)};
 }
 
 DumpInspection inspect_dump(const std::filesystem::path& root, const std::string& model_dir) {

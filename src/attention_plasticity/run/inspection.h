@@ -9,8 +9,7 @@
 
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/layout.h"
-#include "attention_plasticity/run/rotation_inference.h"
-#include "attention_plasticity/run/rotation_source.h"
+#include "attention_plasticity/rotation/inference.h"
 
 namespace attention_plasticity {
 
@@ -41,11 +40,10 @@ struct DumpInspection {
   std::vector<std::string> notes;
 };
 
-/// What a dump's vectors say about their rotation: shares of their energy that do not depend on position.
+/// The rotation that a dump's vectors show.
 struct RotationInspection {
-  RotationShares shares;            ///< `configured`: under the config.json of the dump; NaN: it says nothing
-  std::vector<RefinedWay> refined;  ///< the best theta of each layout and part, best way first
-  InferredRotation inferred;        ///< what a run without config.json would take
+  ObservedRotation observed;  ///< `configured` is the rotation of the dump's config.json; NaN if that describes none
+  InferredRotation inferred;  ///< the rotation that a run without config.json takes
 };
 
 /// Reads vectors of some heads of each layer. None when no file could be read.

@@ -105,7 +105,7 @@ class Measuring {
                   source_.file(side));
     }
     record.read = std::move(content.read);
-    if (context_.evidence != nullptr) record.evidence = context_.evidence->add(side.side, side.head, rows);
+    if (context_.checker != nullptr) record.evidence = context_.checker->measure(side, rows);
     return std::move(content.rows);
   }
 

@@ -8,11 +8,10 @@
 
 #include "attention_plasticity/analysis/run_groups.h"
 #include "attention_plasticity/dump/capture_metadata.h"
+#include "attention_plasticity/rotation/check.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/head_outcome.h"
 #include "attention_plasticity/run/head_source.h"
-#include "attention_plasticity/run/rotation_evidence.h"
-#include "attention_plasticity/run/rotation_source.h"
 
 namespace attention_plasticity {
 
@@ -22,7 +21,7 @@ struct MeasureContext {
   const std::optional<DumpRotation>& rotation;     ///< none: position-exact plasticity is not measured
   const std::optional<StatedNumber>& model_width;  ///< components of a query or key that a config.json states
   const RunGroups& groups;                         ///< of the run
-  RotationEvidence* evidence = nullptr;            ///< gathers what vectors show of the rotation, unless null
+  RotationChecker* checker = nullptr;              ///< measures evidence on the rotation, unless null
   std::uint64_t held_bytes = 0;                    ///< of `memory_limit`, by outcomes that are there already
 };
 

@@ -79,9 +79,13 @@ void visit(auto& archive, InputDigest& value) {
   auto& [file_bytes, digest, etag] = value;
   archive(file_bytes, digest, etag);
 }
+void visit(auto& archive, FixedEnergy& value) {
+  auto& [common, configured, further] = value;
+  archive(common, configured, further);
+}
 void visit(auto& archive, FileEvidence& value) {
-  auto& [width, energy, known, configured, described] = value;
-  archive(width, energy, known, configured, described);
+  auto& [width, energy, fixed] = value;
+  archive(width, energy, fixed);
 }
 void visit(auto& archive, ReadRecord& value) {
   auto& [input, rows, dropped_rows, has_examples] = value;

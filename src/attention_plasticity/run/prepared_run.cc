@@ -13,8 +13,8 @@
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/run/rotation_check.h"
-#include "attention_plasticity/run/rotation_inference.h"
+#include "attention_plasticity/rotation/inference.h"
+#include "attention_plasticity/run/run_rotation.h"
 #include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
@@ -183,22 +183,30 @@ std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout
   return (folder.has_filename() ? folder.filename() : folder.parent_path().filename()).string();
 }
 
-// The sides by which an inferred rotation is judged: of each layer the first query heads and key heads.
-std::vector<HeadSide> first_sides(std::span<const HeadTask> tasks) {
-  constexpr int most = 4;
-  std::map<std::pair<int, Side>, int> seen;
-  std::vector<HeadSide> sides = sides_of(tasks);
-  std::erase_if(sides, [&](const HeadSide& side) { return seen[{side.head.layer, side.side}]++ >= most; });
-  return sides;
+// `keeps`: rows that were fetched stay for the measuring of their heads.
+RotationRows rows_of(HeadSource& source, bool keeps) {
+  return [&source, keeps](const HeadSide& side, const std::function<void(const RowsView&)>& use) {
+    use(source.rows(side).rows.view());
+    if (!keeps) source.release(side);
+  };
 }
 
-void infer(PreparedRun& prepared, const RunConfig& config, const RunObserver& told, const std::stop_token& stop) {
-  prepared.source->expect(first_sides(prepared.tasks), told, stop);
-  InferredRotation inferred = infer_rotation(rotation_sides(prepared.source.get(), prepared.tasks), config);
+void infer(PreparedRun& prepared, const RunObserver& told, const std::stop_token& stop) {
+  const std::vector<HeadSide> judged = judged_heads(sides_of(prepared.tasks));
+  prepared.source->expect(judged, told, stop);
+  InferredRotation inferred = infer_rotation(judged, rows_of(*prepared.source, false));
   prepared.rotation = std::move(inferred.rotation);
   prepared.rotation_shares = std::move(inferred.shares);
   prepared.infers_rotation = false;
   (inferred.may_be_wrong ? told.warning : told.note)(inferred.line);
+}
+
+bool needs_length(const PreparedRun& prepared) {
+  return prepared.rotation && prepared.rotation->model.depends_on_length() && prepared.rotation->largest_position == 0;
+}
+
+bool needs_candidates(const PreparedRun& prepared, const RunConfig& config) {
+  return is_rotation_checked(prepared, config) && !prepared.rotation->refined;
 }
 
 // The documents of a head's queries and keys. A row that names none is a document of its own.
@@ -302,8 +310,11 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& dump) {
   }
   check_keys_captured(prepared);
   note_large_heads(prepared, config);
-  if (config.analysis.num_triples > 0)
-    set_rotation(prepared, config, find_rotation(config, dump.root, prepared.layout));
+  if (config.analysis.num_triples > 0) {
+    // Files of the Hub may still be missing.
+    const auto length = [&] { return dump.hub ? 0 : source->largest_position({}); };
+    set_rotation(prepared, config, stated_rotation(config, dump.root, prepared.layout, length));
+  }
   require_fitting_rotation(prepared);
   return prepared;
 }
@@ -328,14 +339,34 @@ FoundDump dump_on_hub(HubDump& dump, const RunConfig& config) {
           snapshot.is_from_cache(), std::make_shared<HubSource>(dump, config)};
 }
 
+std::vector<HeadSide> deciding_sides(const PreparedRun& prepared, const RunConfig& config) {
+  if (needs_length(prepared)) return sides_of(prepared.tasks);
+  std::vector<HeadSide> sides;
+  const std::vector<HeadSide> judged = judged_heads(sides_of(prepared.tasks));
+  if (prepared.infers_rotation) sides = judged;
+  if (needs_candidates(prepared, config)) sides = heads_for_check(judged);
+  if (config.analysis.standard_errors) {
+    const HeadId& first = prepared.tasks.front().head;
+    sides.insert(sides.end(), {keys_of(first), queries_of(first)});
+  }
+  return sides;
+}
+
 void decide(PreparedRun& prepared, const RunConfig& config, const RunObserver& told, const std::stop_token& stop) {
   if (prepared.infers_rotation) {
-    infer(prepared, config, told, stop);
+    infer(prepared, told, stop);
     require_fitting_rotation(prepared);
   }
-  if (prepared.rotation && prepared.rotation->model.depends_on_length() && prepared.rotation->largest_position == 0) {
+  if (needs_length(prepared)) {
     prepared.source->expect(sides_of(prepared.tasks), told, stop);
     prepared.rotation->largest_position = prepared.source->largest_position(stop);
+    require_fitting_rotation(prepared);
+  }
+  if (needs_candidates(prepared, config)) {
+    const std::vector<HeadSide> judged = judged_heads(sides_of(prepared.tasks));
+    prepared.source->expect(heads_for_check(judged), told, stop);
+    prepared.rotation->refined = refined_candidates(*prepared.rotation, config.analysis.vectors, judged,
+                                                    rows_of(*prepared.source, !config.memory_limit));
   }
   if (config.analysis.standard_errors && prepared.reference_documents.empty()) {
     prepared.reference_documents = find_reference_documents(prepared, told, stop);

@@ -13,11 +13,11 @@
 #include "attention_plasticity/dump/capture_metadata.h"
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/head_result.h"
+#include "attention_plasticity/rotation/dump_rotation.h"
+#include "attention_plasticity/rotation/evidence.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/file_source.h"
 #include "attention_plasticity/run/head_source.h"
-#include "attention_plasticity/run/rotation_evidence.h"
-#include "attention_plasticity/run/rotation_source.h"
 
 namespace attention_plasticity {
 
@@ -91,9 +91,12 @@ FoundDump find_dump(const RunConfig& config);
 /// Describes the dump that was found on the Hub, with a source that downloads what is missing. `dump` must outlive it.
 FoundDump dump_on_hub(HubDump& dump, const RunConfig& config);
 
+/// Returns the sides that decide() will read, in order.
+std::vector<HeadSide> deciding_sides(const PreparedRun& prepared, const RunConfig& config);
+
 /// Decides from rows what all heads of a run share, so that every process that measures a part of it decides the same:
-/// the rotation, where it must be inferred or depends on the largest position, and the reference documents. Reports to
-/// `told`. Throws as the functions of HeadSource do, and Stopped.
+/// the rotation, where it must be inferred or depends on the largest position, the candidates that it is compared with,
+/// and the reference documents. Reports to `told`. Throws as the functions of HeadSource do, and Stopped.
 void decide(PreparedRun& prepared, const RunConfig& config, const RunObserver& told, const std::stop_token& stop);
 
 /// Sets the rotation of a run as it was found; none: it is to be inferred, as far as vectors can show it.

@@ -32,7 +32,7 @@ inline SideRecord some_record() {
   read.dropped_rows = *rc::gen::arbitrary<std::uint64_t>();
   read.has_examples = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) {
-    record.evidence = FileEvidence{some_count(), some_double(), some_doubles(), some_double(), some_double()};
+    record.evidence = FileEvidence{some_count(), some_double(), {some_doubles(), some_double(), some_doubles()}};
   }
   return record;
 }

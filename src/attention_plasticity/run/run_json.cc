@@ -11,10 +11,10 @@
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/results/run_record.h"
 #include "attention_plasticity/rotary/rotary_parameters.h"
+#include "attention_plasticity/rotation/rotation_json.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/cost_json.h"
 #include "attention_plasticity/run/result_tables.h"
-#include "attention_plasticity/run/rotation_json.h"
 #include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/version.h"
 
@@ -85,12 +85,12 @@ Json rope_json(const std::optional<DumpRotation>& rotation, const HeadResult& re
 }
 
 // Null where position-exact plasticity is off.
-Json rotation_json(const PreparedRun& prepared, const RunConfig& config, const RunResult& run) {
+Json measured_rotation(const PreparedRun& prepared, const RunConfig& config, const RunResult& run) {
   if (config.analysis.num_triples == 0) return nullptr;
   std::optional<RotationSource> source;
   if (prepared.rotation) source = prepared.rotation->source;
   const auto& shares = run.rotation_shares ? run.rotation_shares : prepared.rotation_shares;
-  return Json::parse(rotation_json_text(source, shares ? &*shares : nullptr));
+  return rotation_json(source, shares ? &*shares : nullptr);
 }
 
 // Layers of which no head was analysed are unknown, and left out.
@@ -195,7 +195,7 @@ std::string run_json(const PreparedRun& prepared, const RunConfig& config, const
                   {"program", program_json(prepared)},
                   {"input", input_json(prepared, config, run)},
                   {"model", model_json(prepared, run)},
-                  {"rotation", rotation_json(prepared, config, run)},
+                  {"rotation", measured_rotation(prepared, config, run)},
                   {"sampling",
                    {{"strategy", value_or_null(prepared.sampling_strategy)},
                     {"bucket_size", value_or_null(prepared.sampling_bucket_size)}}},

@@ -11,8 +11,8 @@
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/results/run_record.h"
+#include "attention_plasticity/rotation/rotation_json.h"
 #include "attention_plasticity/run/config_fields.h"
-#include "attention_plasticity/run/rotation_record.h"
 #include "attention_plasticity/version.h"
 
 namespace attention_plasticity {
@@ -139,7 +139,7 @@ class Comparison {
     input();
     model();
     heads();
-    if (one_.at("rotation") != other_.at("rotation")) {
+    if (!is_same_rotation(one_.at("rotation"), other_.at("rotation"))) {
       found_.emplace_back("the rotation is another (config.json of the model, or what is inferred from the vectors)");
     }
     if (one_.at("documents") != other_.at("documents")) {
@@ -240,8 +240,7 @@ std::string manifest_text(const PreparedRun& prepared, const RunConfig& config) 
                   {"config", std::move(fields)},
                   {"input", input_record(prepared)},
                   {"model", model_record(prepared)},
-                  {"rotation", rotation_record(prepared.rotation)},
-                  {"rotation_shares", shares_record(prepared.rotation_shares)},
+                  {"rotation", rotation_record({prepared.rotation, prepared.rotation_shares})},
                   {"documents", documents_record(prepared)},
                   {"skipped", prepared.skipped},
                   {"heads", heads_record(prepared)}};
@@ -292,8 +291,9 @@ PreparedRun recorded_run(std::string_view manifest, const std::string& file) {
     }
     prepared.sampling_strategy = recorded_or_none<std::string>(model.at("sampling_strategy"));
     prepared.sampling_bucket_size = recorded_or_none<double>(model.at("sampling_bucket_size"));
-    prepared.rotation = recorded_rotation(record.at("rotation"));
-    prepared.rotation_shares = recorded_shares(record.at("rotation_shares"));
+    DecidedRotation rotation = read_rotation_record(record.at("rotation"), file);
+    prepared.rotation = std::move(rotation.rotation);
+    prepared.rotation_shares = std::move(rotation.shares);
     prepared.reference_documents = recorded_documents(record.at("documents"));
     prepared.skipped = recorded<std::size_t>(record.at("skipped"));
     for (const json& head : record.at("heads")) {

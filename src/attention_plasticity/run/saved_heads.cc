@@ -58,9 +58,13 @@ void require(bool holds, const char* what) {
 
 bool is_ascending(const auto& values) { return std::ranges::is_sorted(values, std::less_equal{}); }
 
-void check_record(const std::optional<SideRecord>& record) {
+void check_record(const std::optional<SideRecord>& record, const PreparedRun& prepared) {
   if (!record || !record->evidence) return;
-  require(record->evidence->known.size() == known_ways().size(), "shares of other rotations");
+  const bool has_refined = prepared.rotation && prepared.rotation->refined;
+  const std::size_t refined = has_refined ? prepared.rotation->refined->size() : 0;
+  const FixedEnergy& fixed = record->evidence->fixed;
+  require(fixed.common.size() == common_candidates().size() && fixed.further.size() == refined,
+          "evidence on other rotations");
 }
 
 void check_measured(const HeadId& head, const MeasuredHead& measured, const PreparedRun& prepared) {
@@ -98,8 +102,8 @@ void check_outcome(const HeadOutcome& outcome, const PreparedRun& prepared) {
   require(std::ranges::binary_search(prepared.tasks, outcome.head, {}, &HeadTask::head),
           "a head that it does not have");
   require(outcome.measured.has_value() != outcome.failure.has_value(), "a head without figures and without a failure");
-  check_record(outcome.queries);
-  check_record(outcome.keys);
+  check_record(outcome.queries, prepared);
+  check_record(outcome.keys, prepared);
   if (outcome.failure) {
     require(outcome.failure->head == outcome.head, "the failure of another head");
     return;

@@ -12,8 +12,8 @@
 
 namespace attention_plasticity {
 
-/// Some rows of a head file, from which it is told how their vectors were rotated (docs/method.md): rows floor(i n /
-/// m), i < m = min(n, 1024). Rows at the same position are rotated alike, so only their sum is kept.
+/// Rows of a head that show how its vectors were rotated (docs/method.md): rows floor(i n / m), i < m = min(n, 1024).
+/// Rows at the same position are rotated alike, so only their sum is kept.
 class RowSample {
  public:
   static constexpr std::size_t most_rows = 1024;
@@ -31,9 +31,9 @@ class RowSample {
   const double* sums() const { return sums_.data(); }
   /// The sum of all vectors.
   const std::vector<double>& total() const { return total_; }
-  /// Whether all positions are whole numbers of tokens below 2^31.
+  /// True if all positions are whole numbers of tokens below 2^31.
   bool has_whole_positions() const { return !whole_positions_.empty(); }
-  /// The positions, if they are; otherwise empty.
+  /// The positions if all are whole numbers; otherwise empty.
   const std::vector<std::uint32_t>& whole_positions() const { return whole_positions_; }
 
   /// (|S|^2 - Q) / (m (m - 1)) for |S|^2 = `squared_sum` and Q the sum of |v|^2: unbiased for |E v|^2. Needs two rows.
@@ -87,7 +87,7 @@ class PairedSample {
   /// |sum of R(-p) v|^2 over the rows, where pair i of the components from `first` on is rotated by the i-th of the
   /// tables' frequencies. The tables must reach the sample's last position, if all positions are whole.
   double squared_sum(std::size_t first, const PhaseTables& tables) const;
-  /// The same for two tables of equal size and reach, in less time than one after the other.
+  /// squared_sum() for two tables of equal size and reach, in less time than one after the other.
   std::pair<double, double> squared_sums(std::size_t first, const PhaseTables& one, const PhaseTables& other) const;
 
  private:

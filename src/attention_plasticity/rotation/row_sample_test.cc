@@ -1,4 +1,4 @@
-#include "attention_plasticity/rotary/row_sample.h"
+#include "attention_plasticity/rotation/row_sample.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "attention_plasticity/rotary/row_sample.h"
+#include "attention_plasticity/rotation/row_sample.h"
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ struct Table {
 #endif
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "attention_plasticity/rotary/row_sample.cc"
+#define HWY_TARGET_INCLUDE "attention_plasticity/rotation/row_sample.cc"
 #include "attention_plasticity/base/highway.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,14 +1,17 @@
-#include "attention_plasticity/run/rotation_source.h"
+#include "attention_plasticity/run/run_rotation.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <memory>
 
+#include "attention_plasticity/base/text_testing.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/rotated_dump_testing.h"
 #include "attention_plasticity/run/run_json.h"
-#include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {
 namespace {
@@ -196,6 +199,134 @@ TEST_F(ExactRun, TakesHeadsOfAnyWidthUnlessAConfigJsonNamesIt) {
   }
   std::filesystem::remove(dump_.root() / "config.json");
   EXPECT_EQ(run_of(dump_.config({{"--num_triples", "50"}, {"--rope_theta", "10"}})).results.size(), 4U);
+}
+
+struct Checked {
+  std::vector<std::string> warnings;
+  RunResult result;
+};
+
+Checked checked(const SmallDump& dump, Flags flags, int workers = 1) {
+  RunConfig config = dump.config(flags);
+  config.analysis.num_triples = 8;
+  Observed observed;
+  Checked run{{}, run_of(config, workers, observed)};
+  run.warnings = std::move(observed.warnings);
+  return run;
+}
+
+TEST(RotationCheck, IsAnErrorOrOffOnRequest) {
+  const RotatedDump dump(1, 16, 1, [](int) { return rotation_with(10000, 16); });
+  RunConfig config = dump.config({{"--rope", "none"}, {"--rotation_check", "error"}, {"--num_triples", "8"}});
+  try {
+    run_of(config);
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    expect_parts(error.what(), {"the vectors contradict the rotation", "`rope_theta: 10000`"});
+  }
+  const Checked off = checked(dump, {{"--rope", "none"}, {"--rotation_check", "off"}});
+  EXPECT_TRUE(off.warnings.empty());
+  EXPECT_FALSE(off.result.rotation_shares);
+  EXPECT_TRUE(checked(dump, {{"--rope_theta", "10000"}, {"--rotation_check", "error"}}).warnings.empty());
+}
+
+TEST(RotationCheck, GivesTheSameSharesForAnyNumberOfWorkers) {
+  const RotatedDump dump(3, 16, 1, [](int) { return rotation_with(10000, 16); });
+  const Flags flags{{"--rope_theta", "40000"}};
+  const Checked one = checked(dump, flags, 1);
+  const Checked three = checked(dump, flags, 3);
+  EXPECT_EQ(one.warnings, three.warnings);
+  ASSERT_EQ(one.result.rotation_shares->layers.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const FixedEnergy& a = one.result.rotation_shares->layers[i].shares;
+    const FixedEnergy& b = three.result.rotation_shares->layers[i].shares;
+    EXPECT_EQ(a.common, b.common);
+    EXPECT_EQ(a.configured, b.configured);
+  }
+}
+
+// Counts how often each file is opened.
+class CountedFiles : public DumpFiles {
+ public:
+  std::shared_ptr<const InputFile> open(const std::filesystem::path& file) const override {
+    ++opened[file];
+    return disk_files().open(file);
+  }
+  bool exists(const std::filesystem::path& file) const override { return disk_files().exists(file); }
+  std::string text(const std::filesystem::path& file) const override { return disk_files().text(file); }
+
+  mutable std::map<std::filesystem::path, int> opened;
+};
+
+TEST(RotationCheck, ReadsNoFileTwice) {
+  const RotatedDump dump(10, 16, 1, [](int) { return rotation_with(30000, 16); });
+  RunConfig config = dump.config({{"--rope_theta", "100000"}, {"--num_triples", "8"}});
+  PreparedRun prepared = prepare_run(config);
+  const auto files = std::make_shared<CountedFiles>();
+  prepared.layout.store = files;
+  prepared.source = std::make_shared<FileSource>(prepared.layout, config);
+  prepared.reference_documents = {{0, 5}};  // so that the first head is not read for its documents
+  decide(prepared, config, serialized({}), {});
+  EXPECT_EQ(files->opened.size(), 16U) << "the first query and key head of eight layers";
+  for (const auto& [file, count] : files->opened) EXPECT_EQ(count, 1) << file;
+  files->opened.clear();
+  Observed observed;
+  const RunResult run = run_analysis(prepared, config, {.workers = 1}, observed.observer());
+  EXPECT_EQ(files->opened.size(), 30U);
+  for (const auto& [file, count] : files->opened) EXPECT_EQ(count, 1) << file << ", to be measured";
+  ASSERT_EQ(observed.warnings.size(), 1U);
+  EXPECT_TRUE(run.rotation_shares);
+}
+
+TEST(RotationCheck, SkipsFilesThatCannotBeRead) {
+  const RotatedDump dump(2, 16, 1, [](int) { return rotation_with(10000, 16); });
+  write_text(dump.file(Side::query, 0, 0), "not Parquet");
+  dump.remove(Side::key, 1, 0);
+  const Checked run = checked(dump, {{"--rope_theta", "10000"}});
+  EXPECT_TRUE(run.warnings.empty());
+  ASSERT_TRUE(run.result.rotation_shares);
+  EXPECT_EQ(run.result.rotation_shares->layers.size(), 1U) << "without its keys, layer 1 is not read";
+}
+
+PreparedRun prepared(const SmallDump& dump, Flags flags = {}) {
+  RunConfig config = dump.config(flags);
+  config.analysis.num_triples = 8;
+  PreparedRun run = prepare_run(config);
+  Observed observed;
+  decide(run, config, serialized(observed.observer()), {});
+  run.notes.insert(run.notes.end(), observed.notes.begin(), observed.notes.end());
+  run.warnings.insert(run.warnings.end(), observed.warnings.begin(), observed.warnings.end());
+  return run;
+}
+
+TEST(RotationInference, LeavesOutALayerThatFitsAnotherCandidate) {
+  const RotatedDump dump(6, 16, 1.5, [](int layer) {
+    return rotation_with(10000, 16, layer == 4 ? RotaryLayout::interleaved : RotaryLayout::half);
+  });
+  const PreparedRun run = prepared(dump);
+  ASSERT_TRUE(run.rotation);
+  EXPECT_FALSE(run.rotation->is_known_in(4));
+  EXPECT_TRUE(run.rotation->is_known_in(3));
+  expect_parts(run.notes.front(), {"no `ap_exact`, in layer 4"});
+  RunConfig config = dump.config({{"--num_triples", "8"}});
+  const RunResult result = run_of(config);
+  for (const HeadResult& head : result.results) EXPECT_EQ(head.exact.has_value(), head.head.layer != 4);
+}
+
+TEST(RotationInference, NeedsVectorsThatWereRotated) {
+  const RotatedDump dump(2, 16, 1, [](int) { return Rotation{}; });
+  const PreparedRun run = prepared(dump, {{"--vectors", "pre"}});
+  EXPECT_FALSE(run.rotation);
+  expect_parts(run.notes.front(), {"position-exact plasticity is left out", "captured before it do not show it"});
+}
+
+TEST(RotationInference, IsNotAskedWhenSettingsOrAConfigSpeak) {
+  const RotatedDump dump(1, 16, 1, [](int) { return rotation_with(10000, 16); });
+  EXPECT_EQ(prepared(dump, {{"--rope_theta", "500"}}).rotation->source, RotationSource::flags);
+  EXPECT_EQ(prepared(dump, {{"--rope", "none"}}).rotation->source, RotationSource::flags);
+  write_text(dump.root() / "config.json", R"({"model_type": "llama", "head_dim": 16, "rope_theta": 500})");
+  EXPECT_EQ(prepared(dump).rotation->source, RotationSource::config);
 }
 
 }  // namespace

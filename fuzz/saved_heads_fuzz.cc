@@ -9,7 +9,7 @@
 #include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/run/merged_run.h"
 #include "attention_plasticity/run/outcome_bytes.h"
-#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/run_manifest.h"
 #include "attention_plasticity/run/shard.h"
 #include "attention_plasticity/run/worker.h"

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "attention_plasticity/results/csv_table.h"
-#include "attention_plasticity/results/run_record.h"
+#include "attention_plasticity/results/csv.h"
+#include "attention_plasticity/results/run_json.h"
 #include "attention_plasticity/study/head_labels.h"
 #include "target.h"
 

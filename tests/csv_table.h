@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
 
 namespace attention_plasticity {
 

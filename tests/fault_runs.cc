@@ -1,6 +1,6 @@
 #include "fault_runs.h"
 
-#include "attention_plasticity/results/run_record.h"
+#include "attention_plasticity/results/run_json.h"
 #include "program_support.h"
 
 namespace attention_plasticity {

@@ -12,7 +12,7 @@
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/rotation/rotation_json.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/results.h"
 #include "csv_table.h"
 #include "places.h"
 

@@ -16,7 +16,7 @@
 
 #include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/results/result_files.h"
-#include "attention_plasticity/results/run_record.h"
+#include "attention_plasticity/results/run_json.h"
 #include "fault_runs.h"
 #include "places.h"
 #include "program_support.h"

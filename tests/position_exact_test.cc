@@ -12,7 +12,7 @@
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/head_file_writer.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/results.h"
 #include "attention_plasticity/study/validation.h"
 #include "places.h"
 

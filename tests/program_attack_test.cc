@@ -12,7 +12,7 @@
 
 #include "attention_plasticity/base/printable.h"
 #include "attention_plasticity/dump/head_file_writer.h"
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
 #include "places.h"
 #include "program_support.h"
 

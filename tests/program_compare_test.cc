@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
 #include "places.h"
 #include "program_support.h"
 

@@ -117,7 +117,7 @@ TEST_F(ProgramResults, RunJsonWithoutDigestsIsHeldAgainstTheTable) {
   json["heads"]["done"] = 0;
   write_bytes(here_ / "out/run.json", json.dump());
   EXPECT_TRUE(complaint({"report", "out"}, 3)
-                  .starts_with("out/head_metrics.csv: run.json is of another run: it tells of 0 heads, "));
+                  .starts_with("out/head_metrics.csv: run.json is of another run: it states 0 heads, "));
 }
 
 TEST_F(ProgramResults, OfAnotherDumpAreReplacedOnlyOnRequest) {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
 #include "places.h"
 #include "program_support.h"
 

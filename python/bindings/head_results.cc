@@ -8,9 +8,8 @@
 #include <tuple>
 
 #include "attention_plasticity/head_result.h"
+#include "attention_plasticity/results/head_tables.h"
 #include "attention_plasticity/results/schema.h"
-#include "attention_plasticity/run/config.h"
-#include "attention_plasticity/run/result_tables.h"
 #include "value_class.h"
 
 namespace nb = nanobind;
@@ -155,9 +154,9 @@ namespace {
 // The columns of head_metrics.csv that the result has.
 nb::dict metrics_of(const HeadResult& result) {
   const HeadResult results[]{result};
-  RunConfig config;
-  config.analysis.standard_errors = !std::isnan(result.plasticity_error) || !std::isnan(result.exact_error);
-  const Table table = table_of(TableId::metrics, results, run_parts(results, config), {});
+  const WrittenColumns run{.errors = !std::isnan(result.plasticity_error) || !std::isnan(result.exact_error),
+                           .exact = result.exact.has_value()};
+  const Table table = table_of(TableId::metrics, results, run, {});
   nb::dict values;
   for (const TableColumn& column : table.columns) {
     values[nb::str(column.name.c_str(), column.name.size())] =

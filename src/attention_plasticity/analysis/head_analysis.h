@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "attention_plasticity/analysis/kept_rows.h"
@@ -10,6 +9,7 @@
 #include "attention_plasticity/analysis_options.h"
 #include "attention_plasticity/head_result.h"
 #include "attention_plasticity/rotation.h"
+#include "attention_plasticity/stats/jackknife.h"
 #include "attention_plasticity/stats/line_fit.h"
 
 namespace attention_plasticity {
@@ -22,16 +22,6 @@ struct OrientedKeys {
 
 /// Orients and subsamples. Throws Error(input) when there are no keys or columns differ in length.
 OrientedKeys orient_keys(KeptRows keys, const AnalysisOptions& options);
-
-/// Leave-one-out values: plasticity without each jackknife group, of a head or of the mean over heads.
-struct WithoutGroup {
-  std::vector<std::size_t> groups;  ///< their numbers in the run, ascending; a head may lack some
-  std::vector<double> overall;      ///< of ap_overall; NaN if nothing is left without the group
-  std::vector<double> exact;        ///< of ap_exact; empty where it was not measured
-
-  /// Returns the values of a measure, ap_overall or ap_exact.
-  const std::vector<double>& of(std::string_view measure) const { return measure == "ap_exact" ? exact : overall; }
-};
 
 /// The measurements of a head, with the values that its errors and those of the model come from.
 struct MeasuredHead {

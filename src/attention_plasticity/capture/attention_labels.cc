@@ -11,7 +11,7 @@
 #include "attention_plasticity/capture/work_threads.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/random/numpy_generator.h"
-#include "attention_plasticity/results/csv_text.h"
+#include "attention_plasticity/results/csv.h"
 
 namespace attention_plasticity {
 namespace {

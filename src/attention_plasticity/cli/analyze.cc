@@ -27,7 +27,6 @@
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/complete_results.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/dump_run.h"
 #include "attention_plasticity/run/results.h"
@@ -203,8 +202,9 @@ class Analysis {
     }
     if (!measured) return say_complete(run_json_path(config()));
     const RunResult& result = *measured;
+    const RunSummary summary = summarize_run(result, config());
     const std::vector<std::string> files =
-        written([&] { return put_whole(result, write_results(prepared(), config(), result, resources())); });
+        written([&] { return put_whole(result, write_results(prepared(), config(), result, summary, resources())); });
     if (result.interrupted) return interrupted(result, files);
     if (result.results.empty()) {
       throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
@@ -213,7 +213,7 @@ class Analysis {
       run_.remove_saved();
       forget_output();
     }
-    if (verbosity_ != Verbosity::quiet) print_summary(prepared(), config(), result, files, labels);
+    if (verbosity_ != Verbosity::quiet) print_summary(prepared(), result, summary, files, labels);
     return exit_code_of(result);
   }
 

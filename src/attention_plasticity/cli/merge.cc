@@ -70,7 +70,8 @@ int run_merge(const Arguments& arguments) {
   resources.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   resources.cpu_s += cpu_seconds();
   resources.peak_rss_bytes = std::max(resources.peak_rss_bytes, peak_rss_bytes());
-  const std::vector<std::string> files = write_results(prepared, config, result, resources);
+  const RunSummary summary = summarize_run(result, config);
+  const std::vector<std::string> files = write_results(prepared, config, result, summary, resources);
   if (result.results.empty()) {
     throw Error(ErrorKind::input, fmt::format("every head failed; {} lists why", files.back()));
   }
@@ -80,7 +81,7 @@ int run_merge(const Arguments& arguments) {
     std::optional<HeadLabels> labels;
     if (flags.labels) labels = find_labels(flags.labels, prepared, notes);
     for (const std::string& note : notes) progress.note(note);
-    print_summary(prepared, config, result, files, labels);
+    print_summary(prepared, result, summary, files, labels);
   }
   return exit_code_of(result);
 }

@@ -201,13 +201,14 @@ int study_without_dump(const Arguments& arguments, const std::string& output, bo
   if (!found) return interrupted();
   progress.reset();
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const RunSummary summary = summarize_run(result, config);
   const std::vector<std::string> files =
-      write_results(prepared, config, result, {usable_cores(), wall, cpu_seconds(), peak_rss_bytes(), {}});
+      write_results(prepared, config, result, summary, {usable_cores(), wall, cpu_seconds(), peak_rss_bytes(), {}});
   const fs::path labels = fs::path(output) / labels_file;
   write_file_atomically(labels, found->csv());
   if (!quiet) {
     std::vector<std::string> notes;
-    print_summary(prepared, config, result, files, find_labels(labels.string(), prepared, notes));
+    print_summary(prepared, result, summary, files, find_labels(labels.string(), prepared, notes));
   }
   return exit_code_of(result);
 }

@@ -9,20 +9,12 @@
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/run/result_tables.h"
-#include "attention_plasticity/run/summary.h"
+#include "attention_plasticity/results/head_tables.h"
+#include "attention_plasticity/results/summary.h"
 #include "attention_plasticity/study/head_ranking.h"
 
 namespace attention_plasticity {
 namespace {
-
-std::string model_line(const RunResult& run, const RunParts& parts) {
-  if (parts.exact) {
-    return model_line("Position-exact plasticity",
-                      summarize_model("ap_exact", run.results, run.model_without_group.exact));
-  }
-  return model_line("Plasticity", summarize_model("ap_overall", run.results, run.model_without_group.overall));
-}
 
 // The labels of a file, if they fit the heads of the run; `notes` gets the counts where they differ.
 HeadLabels fitting_labels(const std::filesystem::path& file, const PreparedRun& prepared,
@@ -45,8 +37,8 @@ void print_extremes(const std::vector<HeadResult>& results, bool with_errors, co
   RankedMeasure measure{.name = "ap_exact"};
   for (const HeadResult& result : results) {
     measure.heads.push_back(result.head);
-    measure.values.push_back(metric_value(result, "ap_exact"));
-    if (with_errors) measure.errors.push_back(metric_value(result, "ap_exact_se"));
+    measure.values.push_back(metric_value(result, metrics_column("ap_exact")));
+    if (with_errors) measure.errors.push_back(metric_value(result, metrics_column("ap_exact_se")));
   }
   const std::string table = ranking_table(measure, count, labels ? &*labels : nullptr);
   if (table.empty()) return;
@@ -85,14 +77,14 @@ std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, c
   }
 }
 
-void print_summary(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
+void print_summary(const PreparedRun& prepared, const RunResult& run, const RunSummary& summary,
                    const std::vector<std::string>& files, const std::optional<HeadLabels>& labels) {
-  const RunParts parts = run_parts(run.results, config);
   print(fmt::format("{}: {} analysed, {} failed, {} not captured\n\n", shown_text(prepared.model_name),
                     counted_text(run.results.size(), "head"), run.failures.size(), prepared.skipped));
-  print(fmt::format("{}\n", summary_table(summarize(run.results, parts))));
-  print(fmt::format("{}\n\n", model_line(run, parts)));
-  if (parts.exact) print_extremes(run.results, parts.errors, labels);
+  print(fmt::format("{}\n", summary_table(summary.columns)));
+  const char* const title = summary.written.exact ? "Position-exact plasticity" : "Plasticity";
+  print(fmt::format("{}\n\n", model_line(title, summary.models.back())));
+  if (summary.written.exact) print_extremes(run.results, summary.written.errors, labels);
   print("Written:\n");
   for (const std::string& file : files) print(fmt::format("  {}\n", file));
 }

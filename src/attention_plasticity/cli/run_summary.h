@@ -4,19 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/results/summary.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/config.h"
 #include "attention_plasticity/study/head_labels.h"
 
 namespace attention_plasticity {
 
-/// Labels of the heads: from the file given, or from head_labels.csv in the dump; none when there are none. `notes`
-/// gets what does not fit.
+/// Returns labels of the heads: from the file given, or from head_labels.csv in the dump; none when there are none.
+/// `notes` gets what does not fit.
 std::optional<HeadLabels> find_labels(const std::optional<std::string>& given, const PreparedRun& prepared,
                                       std::vector<std::string>& notes);
 
 /// Prints the figures of a run and the `files` that it wrote.
-void print_summary(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
+void print_summary(const PreparedRun& prepared, const RunResult& run, const RunSummary& summary,
                    const std::vector<std::string>& files, const std::optional<HeadLabels>& labels);
 
 /// The exit code of a run whose results are written. Tells of heads without plasticity.

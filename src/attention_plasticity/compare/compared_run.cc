@@ -9,10 +9,10 @@
 
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
+#include "attention_plasticity/results/head_tables.h"
 #include "attention_plasticity/results/result_files.h"
 #include "attention_plasticity/results/schema.h"
-#include "attention_plasticity/results/table_columns.h"
 
 namespace attention_plasticity {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/results/head_metrics.h"
-#include "attention_plasticity/results/run_description.h"
+#include "attention_plasticity/results/head_tables.h"
+#include "attention_plasticity/results/run_json.h"
 #include "attention_plasticity/stats/jackknife.h"
 
 namespace attention_plasticity {

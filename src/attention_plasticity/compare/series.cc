@@ -12,7 +12,7 @@
 
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
 #include "attention_plasticity/stats/jackknife.h"
 #include "attention_plasticity/stats/mean.h"
 

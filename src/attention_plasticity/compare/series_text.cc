@@ -13,7 +13,7 @@
 #include "attention_plasticity/base/text_table.h"
 #include "attention_plasticity/compare/number_text.h"
 #include "attention_plasticity/json/json.h"
-#include "attention_plasticity/results/csv_text.h"
+#include "attention_plasticity/results/csv.h"
 
 namespace attention_plasticity {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/figure/plasticity_curves.h"
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
 
 // The line below a figure: how many heads it shows, and how much data is behind its values.
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/results/table_columns.h"
+#include "attention_plasticity/results/head_tables.h"
 
 namespace attention_plasticity {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/figure/figure_table.h"
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
 
 namespace attention_plasticity {
 

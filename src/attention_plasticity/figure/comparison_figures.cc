@@ -15,7 +15,7 @@
 #include "attention_plasticity/figure/captions.h"
 #include "attention_plasticity/figure/head_map.h"
 #include "attention_plasticity/json/json.h"
-#include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/head_tables.h"
 
 namespace attention_plasticity {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/results/table_columns.h"
+#include "attention_plasticity/results/head_tables.h"
 
 namespace attention_plasticity {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "attention_plasticity/figure/figure.h"
 #include "attention_plasticity/figure/plasticity_curves.h"
-#include "attention_plasticity/results/csv_table.h"
-#include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/csv.h"
+#include "attention_plasticity/results/head_tables.h"
 #include "attention_plasticity/results/result_files.h"
 
 // The numbers of a figure, as far as they are the same for whoever draws it.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
 
 namespace attention_plasticity {
 

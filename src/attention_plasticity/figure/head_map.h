@@ -8,8 +8,8 @@
 
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/figure/figure_table.h"
-#include "attention_plasticity/results/head_metrics.h"
-#include "attention_plasticity/results/run_description.h"
+#include "attention_plasticity/results/head_tables.h"
+#include "attention_plasticity/results/run_json.h"
 
 namespace attention_plasticity {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "attention_plasticity/results/table_columns.h"
+#include "attention_plasticity/results/head_tables.h"
 #include "attention_plasticity/stats/jackknife.h"
 
 namespace attention_plasticity {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
 
 namespace attention_plasticity {
 

@@ -8,7 +8,7 @@
 
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/figure/figure_table.h"
-#include "attention_plasticity/results/table_columns.h"
+#include "attention_plasticity/results/head_tables.h"
 #include "attention_plasticity/stats/line_fit.h"
 
 namespace attention_plasticity {

@@ -7,7 +7,7 @@
 
 #include "attention_plasticity/figure/bucket_geometry.h"
 #include "attention_plasticity/figure/mean_error.h"
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
 
 namespace attention_plasticity {
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/results/table_columns.h"
+#include "attention_plasticity/results/head_tables.h"
 
 namespace attention_plasticity {
 namespace {
@@ -49,12 +49,12 @@ std::vector<std::size_t> heads_of_rows(const CsvTable& table, const HeadMetrics&
   return heads;
 }
 
-using Cell = std::vector<std::int64_t>;
+using CellPlace = std::vector<std::int64_t>;
 
 // For each row of the table: its cell; empty for a head that was not measured.
-std::vector<Cell> cells_of_rows(const CsvTable& table, const std::vector<std::size_t>& heads,
-                                const std::vector<FoundColumn>& keys) {
-  std::vector<Cell> cells(table.rows.size());
+std::vector<CellPlace> cells_of_rows(const CsvTable& table, const std::vector<std::size_t>& heads,
+                                     const std::vector<FoundColumn>& keys) {
+  std::vector<CellPlace> cells(table.rows.size());
   for (std::size_t row = 0; row < cells.size(); ++row) {
     if (heads[row] == none) continue;
     cells[row].reserve(keys.size());
@@ -65,7 +65,7 @@ std::vector<Cell> cells_of_rows(const CsvTable& table, const std::vector<std::si
 
 // For each head and cell: the row of the table, or none.
 std::vector<std::size_t> rows_of_places(const CsvTable& table, const std::vector<std::size_t>& heads,
-                                        const std::vector<Cell>& cells, const std::vector<Cell>& sorted,
+                                        const std::vector<CellPlace>& cells, const std::vector<CellPlace>& sorted,
                                         std::size_t num_heads) {
   std::vector<std::size_t> rows(num_heads * sorted.size(), none);
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
@@ -94,12 +94,12 @@ HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, TableId 
   const std::vector<FoundColumn> keys = find_all(table, id, [](const ResultColumn& column) { return column.is_key; });
   const std::vector<FoundColumn> values =
       find_all(table, id, [](const ResultColumn& column) { return !column.is_key; });
-  const std::vector<Cell> cells = cells_of_rows(table, heads, keys);
-  std::set<Cell> present;
+  const std::vector<CellPlace> cells = cells_of_rows(table, heads, keys);
+  std::set<CellPlace> present;
   for (std::size_t row = 0; row < cells.size(); ++row) {
     if (heads[row] != none) present.insert(cells[row]);
   }
-  const std::vector<Cell> sorted(present.begin(), present.end());
+  const std::vector<CellPlace> sorted(present.begin(), present.end());
 
   HeadCells result;
   result.num_heads = metrics.heads().size();
@@ -107,7 +107,7 @@ HeadCells head_cells(const CsvTable& table, const HeadMetrics& metrics, TableId 
   result.strangers = static_cast<std::size_t>(std::ranges::count(heads, none));
   for (std::size_t k = 0; k < keys.size(); ++k) {
     std::vector<std::int64_t> key(sorted.size());
-    std::ranges::transform(sorted, key.begin(), [k](const Cell& cell) { return cell[k]; });
+    std::ranges::transform(sorted, key.begin(), [k](const CellPlace& cell) { return cell[k]; });
     result.keys.push_back({keys[k].name, std::move(key)});
   }
   const std::vector<std::size_t> rows = rows_of_places(table, heads, cells, sorted, result.num_heads);

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/results/csv_table.h"
-#include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/csv.h"
+#include "attention_plasticity/results/head_tables.h"
 #include "attention_plasticity/results/schema.h"
 
 namespace attention_plasticity {

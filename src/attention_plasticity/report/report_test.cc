@@ -12,7 +12,7 @@
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/compare/comparison.h"
 #include "attention_plasticity/report/packed_blocks_testing.h"
-#include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/head_tables.h"
 #include "places.h"
 
 namespace attention_plasticity {

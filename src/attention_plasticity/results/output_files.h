@@ -9,12 +9,10 @@
 
 #include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/folder_lock.h"
+#include "attention_plasticity/results/csv.h"
 #include "attention_plasticity/results/folder_commit.h"
 
 namespace attention_plasticity {
-
-/// Takes the next bytes of a file.
-using Sink = std::function<void(std::string_view)>;
 
 /// Files of a run that appear whole and together (results/folder_commit.h): those in the folder of `record`, which is
 /// run.json, by one rename. Files in other folders cannot be part of that: each is renamed by itself before it, so that

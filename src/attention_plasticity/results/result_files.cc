@@ -11,7 +11,7 @@
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/head_tables.h"
 #include "attention_plasticity/results/output_files.h"
 
 namespace attention_plasticity {
@@ -26,8 +26,9 @@ bool is_there(const fs::path& file) {
 
 std::size_t place(TableId table) { return static_cast<std::size_t>(table); }
 
-// Why a file is not a table of the run; empty when it is one, as far as names and digests tell.
-std::string stranger(const fs::path& file, std::string_view bytes, const RunRecord& record, const std::string& run) {
+// The reason why a file is not a table of the run; empty when it is one, as far as names and digests show.
+std::string why_not_of_run(const fs::path& file, std::string_view bytes, const RunRecord& record,
+                           const std::string& run) {
   const RecordedTable* table = record.find(file.filename().string());
   if (table == nullptr) return fmt::format("{} does not name it as a table of its run", run);
   if (table->sha256 && *table->sha256 != sha256(bytes)) {
@@ -52,12 +53,12 @@ bool is_same_mean(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
 }
 
-// Why the metrics are not those of a run.json without digests; empty when they are.
+// The reason why the metrics are not those of a run.json without digests; empty when they are.
 std::string metrics_problem(const fs::path& file, std::string_view text, const RunRecord& record,
                             const std::string& run) {
   const HeadMetrics metrics(parse_csv(text, file.string()));
   if (record.heads_done != metrics.heads().size()) {
-    return fmt::format("{} is of another run: it tells of {} heads, {} has {}", run, record.heads_done.value_or(0),
+    return fmt::format("{} is of another run: it states {} heads, {} has {}", run, record.heads_done.value_or(0),
                        file.filename().string(), metrics.heads().size());
   }
   for (const auto& [measure, mean] : record.means) {
@@ -144,7 +145,7 @@ bool ResultFiles::read_all(const fs::path& results, TableId given) {
   return record_ ? is_of_one_run() : !is_there(run);
 }
 
-// Whether every table that run.json names was found with the bytes that it names.
+// True if every table that run.json names was found with the bytes that it names.
 bool ResultFiles::is_of_one_run() const {
   return std::ranges::all_of(wanted_, [&](TableId table) {
     if (find(table)) return true;
@@ -164,7 +165,7 @@ void ResultFiles::find_table(const ResultTable& table, const std::optional<fs::p
     file = folder_ / *found;
   }
   std::string bytes = read_file_bytes(file, most_table_bytes);
-  if (const std::string why = record_ ? stranger(file, bytes, *record_, run_name()) : ""; !why.empty()) {
+  if (const std::string why = record_ ? why_not_of_run(file, bytes, *record_, run_name()) : ""; !why.empty()) {
     left_out_[place(table.id)] = {file, why};
   } else {
     tables_[place(table.id)] = file;

@@ -7,9 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/results/csv_table.h"
-#include "attention_plasticity/results/run_description.h"
-#include "attention_plasticity/results/run_record.h"
+#include "attention_plasticity/results/csv.h"
+#include "attention_plasticity/results/run_json.h"
 #include "attention_plasticity/results/schema.h"
 
 namespace attention_plasticity {
@@ -49,19 +48,19 @@ class ResultFiles {
   const std::string& text(TableId table) const { return texts_[static_cast<std::size_t>(table)]; }
   /// The content of a table. Throws Error(input) as `table` does, and when it is not a CSV table.
   CsvTable read(TableId table) const;
-  /// Whether these are what an interrupted run left.
+  /// True for the files that an interrupted run left.
   bool is_partial() const { return partial_; }
   /// The path of run.json; none when it does not exist.
   const std::optional<std::filesystem::path>& run() const { return run_; }
   /// The content of run.json, read once so that all readers see the same; empty when it does not exist.
   const std::string& run_text() const { return run_text_; }
-  /// What run.json says about the model; none without run.json. Throws Error(input) when it is not the run.json of a
-  /// run.
+  /// The description of the model in run.json; none without run.json. Throws Error(input) when it is not the run.json
+  /// of a run.
   std::optional<RunDescription> description() const;
   /// The path of head_labels.csv in the folder, or else in the dump that the run has analysed; none when neither
   /// exists.
   const std::optional<std::filesystem::path>& labels() const { return labels_; }
-  /// What the user should know of the results as a whole: that there is no run.json, that a later run was interrupted.
+  /// Notes for the user on the results as a whole: there is no run.json, or a later run was interrupted.
   const std::vector<std::string>& notes() const { return notes_; }
   /// The tables that are left out, and why.
   std::vector<std::string> left_out() const;

@@ -160,7 +160,7 @@ TEST(ResultFiles, OfSchemaOneAreHeldAgainstHeadsAndMeans) {
   write(folder / "run.json", run_of_schema_1("3", "0.5"));
   EXPECT_EQ(ResultFiles(folder.path()).table(TableId::time), folder / "head_time_plasticity.csv");
   EXPECT_EQ(problem(run_of_schema_1("2", "0.5")),
-            time + ": run.json is of another run: it tells of 2 heads, head_metrics.csv has 3" + advice);
+            time + ": run.json is of another run: it states 2 heads, head_metrics.csv has 3" + advice);
   EXPECT_EQ(problem(run_of_schema_1("3", "0.500001")),
             time + ": run.json is of another run: its mean of ap_overall is 0.500001, that of head_metrics.csv is 0.5" +
                 advice);

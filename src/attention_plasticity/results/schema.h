@@ -5,17 +5,20 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "attention_plasticity/head_result.h"
+#include "attention_plasticity/results/csv.h"
 #include "attention_plasticity/tables.h"
 
-// The one schema of what a run writes. Whoever writes, reads, summarises, draws or documents a table asks here which
-// columns there are and what they mean. A new column takes one entry in schema.cc and its value in
-// run/result_tables.cc; a test compares docs/formats.md with the schema.
+// The one schema of what a run writes: its tables, their columns, what each column means and its value for a head.
+// Everything that writes, reads, summarises, draws or documents a table goes by it. A new column is one entry in
+// schema.cc; a test compares docs/formats.md with the schema.
 
 namespace attention_plasticity {
 
-/// What a column or table needs in order to be written.
+/// The condition on which a column or table is written.
 enum class Needs {
   nothing,
   errors,            ///< `standard_errors: true`
@@ -23,8 +26,8 @@ enum class Needs {
   exact_and_errors,  ///< both
 };
 
-/// What a run measured. It decides which tables and columns are written.
-struct RunParts {
+/// The facts about a run that decide which tables and columns it writes.
+struct WrittenColumns {
   bool errors = false;         ///< standard errors
   bool exact = false;          ///< position-exact plasticity
   bool python_compat = false;  ///< `compat: python`: only the columns of the Python toolkit
@@ -39,8 +42,16 @@ struct ValueRange {
 /// The group in which the page lists a column of head_metrics.csv.
 enum class Topic { plasticity, queries, other };
 
+/// A head, as the columns take their values from it.
+struct HeadValues {
+  const HeadResult& result;
+  const WithoutGroup& without_group;
+};
+
 struct ResultColumn {
   std::string_view name;
+  /// The value in a row of the table; rows are counted from 0 within each head.
+  CsvValue (*value)(const HeadValues& head, std::size_t row);
   ColumnType type = ColumnType::number;
   std::string_view meaning;  ///< one line
   ValueRange range = {};
@@ -71,8 +82,9 @@ struct ResultTable {
   std::string_view field;    ///< the configuration field with its path: "bucket_csv"
   std::string_view meaning;  ///< one line: what a row is
   Needs needs;
-  bool in_python_compat;  ///< the Python toolkit writes it too
-  bool in_page;           ///< the report carries it
+  bool in_python_compat;                        ///< the Python toolkit writes it too
+  bool in_page;                                 ///< the report carries it
+  std::size_t (*rows)(const HeadValues& head);  ///< number of rows of a head
   std::span<const ResultColumn> columns;
 
   /// Null for a name that the schema does not know.
@@ -82,17 +94,32 @@ struct ResultTable {
 std::span<const ResultTable> result_tables();
 const ResultTable& result_table(TableId id);
 
-/// Whether a column of the table is position-exact, which takes a known rotation. All others pool positions.
+/// Paths of a run's tables. A path is empty where `compat: python` does not write the table.
+class TablePaths {
+ public:
+  /// Sets the usual names.
+  TablePaths() {
+    for (const ResultTable& table : result_tables()) (*this)[table.id] = table.file;
+  }
+  std::string& operator[](TableId table) { return paths_[static_cast<std::size_t>(table)]; }
+  const std::string& operator[](TableId table) const { return paths_[static_cast<std::size_t>(table)]; }
+  bool operator==(const TablePaths&) const = default;
+
+ private:
+  std::array<std::string, table_count> paths_;
+};
+
+/// Returns true for a position-exact column, which takes a known rotation. All others pool positions.
 bool is_exact(const ResultTable& table, const ResultColumn& column);
 
-bool is_written(const ResultTable& table, const RunParts& run);
-bool is_written(const ResultColumn& column, const RunParts& run);
+bool is_written(const ResultTable& table, const WrittenColumns& run);
+bool is_written(const ResultColumn& column, const WrittenColumns& run);
 
-/// Whether a column is layer, q_head or k_head. Every table begins with these.
+/// Returns true for layer, q_head and k_head. Every table begins with these.
 bool is_head_id(const ResultColumn& column);
 
 /// The name of the column in a table of this run.
-std::string_view written_name(const ResultColumn& column, const RunParts& run);
+std::string_view written_name(const ResultColumn& column, const WrittenColumns& run);
 
 /// The columns of head_metrics.csv whose mean describes a whole model, the preferred one first: ap_exact, ap_overall.
 std::span<const std::string_view> headline_measures();

@@ -73,7 +73,9 @@ TEST(Schema, PlasticityIsPooledOrPositionExact) {
 
 TEST(Schema, WhatIsWrittenFollowsTheRun) {
   const ResultTable& metrics = result_table(TableId::metrics);
-  const auto written = [&](const char* column, const RunParts& run) { return is_written(*metrics.find(column), run); };
+  const auto written = [&](const char* column, const WrittenColumns& run) {
+    return is_written(*metrics.find(column), run);
+  };
   EXPECT_TRUE(written("ap_overall", {}));
   EXPECT_FALSE(written("ap_overall_se", {}));
   EXPECT_TRUE(written("ap_overall_se", {.errors = true}));
@@ -81,7 +83,7 @@ TEST(Schema, WhatIsWrittenFollowsTheRun) {
   EXPECT_TRUE(written("ap_exact", {.exact = true}));
   EXPECT_FALSE(written("ap_exact_se", {.exact = true}));
   EXPECT_TRUE(written("ap_exact_se", {.errors = true, .exact = true}));
-  const RunParts python{.errors = true, .exact = true, .python_compat = true};
+  const WrittenColumns python{.errors = true, .exact = true, .python_compat = true};
   EXPECT_TRUE(written("ap_overall", python));
   EXPECT_FALSE(written("ap_exact", python));
   EXPECT_FALSE(is_written(result_table(TableId::distance), {}));

@@ -17,9 +17,9 @@
 #include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/memory.h"
+#include "attention_plasticity/results/summary.h"
 #include "attention_plasticity/run/measure_heads.h"
 #include "attention_plasticity/run/run_rotation.h"
-#include "attention_plasticity/run/summary.h"
 #include "attention_plasticity/stats/jackknife.h"
 
 namespace attention_plasticity {

@@ -13,7 +13,7 @@
 
 #include "attention_plasticity/analyze_head.h"
 #include "attention_plasticity/dump/head_file.h"
-#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {

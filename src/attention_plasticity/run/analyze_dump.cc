@@ -6,13 +6,12 @@
 #include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/base/usable_cores.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/results/summary.h"
 #include "attention_plasticity/run/analyze_dump_by.h"
 #include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/dump_run.h"
 #include "attention_plasticity/run/finished_run.h"
-#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/results.h"
-#include "attention_plasticity/run/summary.h"
 
 namespace attention_plasticity {
 
@@ -55,7 +54,7 @@ ModelMean AnalyzedDump::model_mean(std::string_view column) const {
 
 Table AnalyzedDump::table(TableId table) const {
   const RunResult& run = state_->result;
-  return table_of(table, run.results, run_parts(run.results, state_->config), run.without_group);
+  return table_of(table, run.results, written_columns(run.results, state_->config), run.without_group);
 }
 
 std::vector<std::filesystem::path> AnalyzedDump::save(const std::filesystem::path& folder,

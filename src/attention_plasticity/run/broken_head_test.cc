@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -13,21 +12,6 @@
 #include "attention_plasticity/settings/setting.h"
 
 namespace attention_plasticity {
-
-/// Where a run's tables go. A path is empty where `compat: python` does not write the table.
-class TablePaths {
- public:
-  /// The usual names.
-  TablePaths() {
-    for (const ResultTable& table : result_tables()) (*this)[table.id] = table.file;
-  }
-  std::string& operator[](TableId table) { return paths_[static_cast<std::size_t>(table)]; }
-  const std::string& operator[](TableId table) const { return paths_[static_cast<std::size_t>(table)]; }
-  bool operator==(const TablePaths&) const = default;
-
- private:
-  std::array<std::string, table_count> paths_;
-};
 
 /// A run, resolved from a YAML file and flags. docs/configuration.md explains each field.
 struct RunConfig : RunOptions {

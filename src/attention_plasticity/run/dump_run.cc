@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "attention_plasticity/error.h"
@@ -26,9 +27,10 @@ std::vector<HeadTask> DumpRun::tasks() const { return shard_ ? shard_tasks(prepa
 
 std::vector<HeadSide> DumpRun::sides_to_read() const {
   std::vector<HeadSide> sides = deciding_sides(prepared_, config_);
-  for (const HeadSide& side : sides_of(tasks())) {
-    if (std::ranges::find(sides, side) == sides.end()) sides.push_back(side);
-  }
+  const std::vector<HeadSide> measured = sides_of(tasks());
+  sides.insert(sides.end(), measured.begin(), measured.end());
+  std::set<HeadSide> seen;
+  std::erase_if(sides, [&](const HeadSide& side) { return !seen.insert(side).second; });
   return sides;
 }
 

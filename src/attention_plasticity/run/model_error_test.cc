@@ -8,9 +8,9 @@
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/dump/head_file.h"
+#include "attention_plasticity/results/summary.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/small_dump_testing.h"
-#include "attention_plasticity/run/summary.h"
 
 namespace attention_plasticity {
 namespace {

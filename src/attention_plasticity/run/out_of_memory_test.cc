@@ -12,7 +12,7 @@
 
 #include "attention_plasticity/memory.h"
 #include "attention_plasticity/results/schema.h"
-#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace {
@@ -61,7 +61,7 @@ struct Ended {
 
 // Without run.json: the destructor of its JSON takes memory, and may not throw.
 void write_tables(const RunConfig& config, const RunResult& run) {
-  const RunParts parts = run_parts(run.results, config);
+  const WrittenColumns parts = written_columns(run.results, config);
   std::size_t bytes = 0;
   for (const ResultTable& table : result_tables()) {
     write_table(table.id, run.results, parts, run.without_group,

@@ -1,36 +1,25 @@
 #include "attention_plasticity/run/results.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <system_error>
 
-#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
-#include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/json/json.h"
 #include "attention_plasticity/results/output_files.h"
-#include "attention_plasticity/results/run_record.h"
-#include "attention_plasticity/results/schema.h"
-#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/rotary/rotary_parameters.h"
+#include "attention_plasticity/rotation/rotation_json.h"
+#include "attention_plasticity/run/config_fields.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Says why every head of a run failed. The run.json of earlier results stays.
-std::string failed_json_path(const RunConfig& config) {
-  return fs::path(run_json_path(config)).replace_filename("run.failed.json").string();
-}
-
-bool is_same_folder(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  std::error_code unknown;
-  const fs::path first = fs::weakly_canonical(a, unknown);
-  return !unknown && first == fs::weakly_canonical(b, unknown) && !unknown;
-}
+using nlohmann::json;
 
 RunInput input_of(const PreparedRun& prepared, const RunConfig& config) {
   RunInput input;
@@ -43,98 +32,140 @@ RunInput input_of(const PreparedRun& prepared, const RunConfig& config) {
   return input;
 }
 
-bool is_same_input(const RunInput& a, const RunInput& b) {
-  if (a.repo || b.repo) return a.repo == b.repo && a.revision == b.revision;
-  return a.root && b.root && is_same_folder(*a.root, *b.root);
-}
-
-std::string described(const RunInput& input, const std::string& model) {
-  std::string from = "an unknown input";
-  if (input.root) from = shown_text(*input.root);
-  if (input.repo) from = fmt::format("{} at {}", shown_text(*input.repo), shown_text(input.revision.value_or("?")));
-  return fmt::format("{} from {}", shown_text(model), from);
-}
-
-// What stands where this run will write its run.json; none when there is nothing.
-std::optional<RunRecord> earlier_run(const std::string& file) {
-  std::error_code unknown;
-  if (!fs::is_regular_file(file, unknown)) return std::nullopt;
-  return parse_run_record(read_text_file(file, most_record_bytes), file);
-}
-
-constexpr std::string_view how_to_replace = "pass `overwrite` to replace them, or another `output_dir`";
-
-[[noreturn]] void refuse_unknown_results(const Error& error, const std::string& file) {
-  throw Error(ErrorKind::usage,
-              fmt::format("it is not known whose results these are: {}; {}", error.what(), how_to_replace), file);
-}
-
-bool is_usual_name(const std::string& file) {
-  return std::ranges::any_of(result_tables(), [&](const ResultTable& table) { return table.file == file; });
-}
-
-// Tables of the earlier run in the folder of run.json that this run does not write. A table that was changed since is
-// not one of them, and stays; without digests only the usual names are taken for its tables.
-std::vector<fs::path> left_behind(const std::string& run_json, const std::vector<std::string>& written) {
-  std::vector<fs::path> files;
-  std::optional<RunRecord> earlier;
-  try {
-    earlier = earlier_run(run_json);
-  } catch (const Error&) {
-    return files;  // names no tables that could be known to be its own
+RunJson::Input recorded_input(const PreparedRun& prepared, const RunConfig& config, const RunResult& run) {
+  std::map<std::string, const InputDigest*> read;
+  for (const ReadInput& input : run.inputs) {
+    const fs::path file = prepared.layout.file(input.side, input.head);
+    read[file.lexically_relative(prepared.layout.folder).generic_string()] = &input.input;
   }
-  if (!earlier) return files;
-  const fs::path folder = fs::path(run_json).parent_path();
-  for (const RecordedTable& table : earlier->tables) {
-    const fs::path file = folder / table.name;
-    const bool stays = std::ranges::any_of(
-        written, [&](const std::string& path) { return fs::path(path).lexically_normal() == file.lexically_normal(); });
-    std::error_code unknown;
-    if (stays || !fs::is_regular_file(file, unknown)) continue;
-    if (table.sha256 ? *table.sha256 == file_sha256(file) : is_usual_name(table.name)) files.push_back(file);
+  const bool is_stored = prepared.layout.files().are_remote() || config.dataset_address;
+  RunJson::Input input;
+  input.kind = prepared.hub ? "hub" : is_stored ? "store" : config.dataset_local_root ? "local" : "arrays";
+  input.root = config.dataset_local_root;
+  input.folder = prepared.layout.folder.string();
+  if (prepared.hub) {
+    input.repo = prepared.hub->repo;
+    input.revision = prepared.hub->revision;
+    input.commit = prepared.hub->commit;
   }
-  return files;
+  for (const RecordedFile& file : recorded_files(prepared)) {
+    RunJson::InputFile& recorded = input.files.emplace_back();
+    recorded = {.name = file.file, .bytes = file.bytes, .modified_ns = file.modified_ns};
+    if (prepared.hub) recorded.etag = file.etag;
+    const auto found = read.find(file.file);
+    if (found == read.end()) continue;
+    recorded.bytes = found->second->file_bytes;
+    recorded.xxh128 = found->second->digest;
+    if (!prepared.hub && !found->second->etag.empty()) recorded.etag = found->second->etag;
+  }
+  return input;
 }
 
-// Throws when a run.json, whose name is `file`, is of another input or model.
-void require_same_run(const std::string& run_json, const std::string& file, const RunInput& input,
-                      const std::string& model_name) {
-  RunRecord earlier;
-  try {
-    earlier = parse_run_record(run_json, file);
-  } catch (const Error& error) {
-    refuse_unknown_results(error, file);
-  }
-  const std::string model = earlier.model.value_or("an unknown model");
-  if (is_same_input(earlier.input, input) && model == model_name) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("these are the results of {}, and this run is of {}; {}", described(earlier.input, model),
-                          described(input, model_name), how_to_replace),
-              file);
+std::optional<RunJson::Rope> recorded_rope(const std::optional<DumpRotation>& rotation, const HeadResult& result) {
+  if (!rotation || !rotation->is_known_in(result.head.layer)) return std::nullopt;
+  const LayerRotation layer = rotation->layer(result.head.layer, result.width);
+  if (layer.kind == RotaryKind::none) return RunJson::Rope{.kind = "none"};
+  return RunJson::Rope{.kind = rotary_kind_name(layer.kind),
+                       .theta = layer.theta,
+                       .first = layer.rotation.first,
+                       .dim = layer.rotation.dim(),
+                       .layout = layer.rotation.layout == RotaryLayout::half ? "half" : "interleaved"};
 }
 
-// The same for a file on disk, which need not be there.
-void require_same_run(const std::string& file, const RunInput& input, const std::string& model_name) {
-  std::error_code unknown;
-  if (!fs::is_regular_file(file, unknown)) return;
-  std::string text;
-  try {
-    text = read_text_file(file, most_record_bytes);
-  } catch (const Error& error) {
-    refuse_unknown_results(error, file);
+// Layers of which no head was analysed are unknown, and left out.
+RunJson::Model recorded_model(const PreparedRun& prepared, const RunResult& run) {
+  RunJson::Model model{prepared.model_name, prepared.grid.num_layers, prepared.grid.num_q_heads,
+                       prepared.grid.num_k_heads};
+  if (!run.results.empty()) model.head_dim = run.results.front().width;
+  std::set<int> seen;
+  for (const HeadResult& result : run.results) {
+    if (!seen.insert(result.head.layer).second) continue;
+    model.layers.push_back({result.head.layer, result.window, recorded_rope(prepared.rotation, result)});
   }
-  require_same_run(text, file, input, model_name);
+  return model;
 }
 
-bool has_content(const fs::path& file, const std::string& content) {
-  std::error_code unknown;
-  return fs::is_regular_file(file, unknown) && read_text_file(file, most_record_bytes) == content;
+// Null where position-exact plasticity is off.
+std::string recorded_rotation(const PreparedRun& prepared, const RunConfig& config, const RunResult& run) {
+  if (config.analysis.num_triples == 0) return "null";
+  std::optional<RotationSource> source;
+  if (prepared.rotation) source = prepared.rotation->source;
+  const auto& shares = run.rotation_shares ? run.rotation_shares : prepared.rotation_shares;
+  return rotation_json(source, shares ? &*shares : nullptr).dump();
+}
+
+std::vector<RunJson::Field> recorded_config(const RunConfig& config) {
+  std::vector<RunJson::Field> fields;
+  for (const FieldValue& field : resolved_fields(config)) {
+    fields.push_back({field.name, field.text.value_or("null"), field.is_text()});
+  }
+  return fields;
+}
+
+std::optional<RunJson::Groups> recorded_groups(const RunResult& run) {
+  if (run.group_count == 0) return std::nullopt;
+  return RunJson::Groups{run.group_count, run.examples.size(), examples_digest(run.examples)};
+}
+
+// The run.json of this run, as far as that is known before any head is measured: the layers of `earlier` are taken to
+// have the windows and widths that it names.
+json expected_json(const PreparedRun& prepared, const RunConfig& config, const json& earlier) {
+  RunResult run;
+  const json& model = earlier.at("model");
+  for (const json& layer : model.at("layers")) {
+    HeadResult head;
+    head.head.layer = recorded<int>(layer.at("layer"));
+    head.width = recorded<std::size_t>(model.at("head_dim"));
+    if (!layer.at("window").is_null()) head.window = layer.at("window").get<double>();
+    run.results.push_back(std::move(head));
+  }
+  return json::parse(run_json_text(run_contents(prepared, config, run, {}, {}).record, {}));
+}
+
+bool is_same_config(const json& earlier, const json& expected) {
+  return std::ranges::all_of(config_fields(), [&](const Field& field) {
+    return !field.decides_figures ||
+           earlier.at("config").value(field.name, json()) == expected.at("config").at(field.name);
+  });
+}
+
+// Compares what tells a file from another version of it; earlier runs record more of a file.
+bool are_same_files(const json& earlier, const json& expected) {
+  const json& before = earlier.at("input").at("files");
+  const json& now = expected.at("input").at("files");
+  return std::ranges::equal(before, now, [](const json& a, const json& b) {
+    // The etag of a file in a store is known when it was read; until then, its time tells.
+    const bool has_time = a.contains("modified");
+    return std::ranges::all_of(std::array{"file", "bytes", "modified", "etag"}, [&](const std::string& key) {
+      return (has_time && key == "etag") || a.value(key, json()) == b.value(key, json());
+    });
+  });
+}
+
+bool is_same_run(const json& earlier, const PreparedRun& prepared, const RunConfig& config) {
+  const json& heads = earlier.at("heads");
+  if (!heads.at("failed").empty() || heads.at("done") != prepared.tasks.size()) return false;
+  const json expected = expected_json(prepared, config, earlier);
+  return earlier.at("schema") == expected.at("schema") && earlier.at("program") == expected.at("program") &&
+         earlier.at("model") == expected.at("model") &&
+         earlier.at("input").at("commit") == expected.at("input").at("commit") && is_same_config(earlier, expected) &&
+         are_same_files(earlier, expected);
 }
 
 }  // namespace
 
+WrittenColumns written_columns(std::span<const HeadResult> results, const RunConfig& config) {
+  return {.errors = config.analysis.standard_errors,
+          .exact = std::ranges::any_of(results, [](const HeadResult& head) { return head.exact.has_value(); }),
+          .python_compat = config.compat == Compat::python};
+}
+
+RunSummary summarize_run(const RunResult& run, const RunConfig& config) {
+  return summarize_run(run.results, written_columns(run.results, config), run.model_without_group);
+}
+
 std::vector<std::string> result_paths(const PreparedRun& prepared, const RunConfig& config) {
-  RunParts run = run_parts({}, config);
+  WrittenColumns run = written_columns({}, config);
   run.exact = prepared.rotation.has_value();
   std::vector<std::string> paths;
   for (const ResultTable& table : result_tables()) {
@@ -142,6 +173,10 @@ std::vector<std::string> result_paths(const PreparedRun& prepared, const RunConf
   }
   paths.push_back(run_json_path(config));
   return paths;
+}
+
+std::vector<FolderLock> lock_outputs(const PreparedRun& prepared, const RunConfig& config) {
+  return lock_outputs(result_paths(prepared, config));
 }
 
 void check_earlier_results(const PreparedRun& prepared, const RunConfig& config) {
@@ -155,81 +190,55 @@ void check_earlier_results(const PreparedRun& prepared, const RunConfig& config,
   require_same_run(run_json, file, input_of(prepared, config), prepared.model_name);
 }
 
-std::vector<FolderLock> lock_outputs(const PreparedRun& prepared, const RunConfig& config) {
-  return lock_outputs(result_paths(prepared, config));
-}
-
 void check_outputs(const PreparedRun& prepared, const RunConfig& config) {
   check_earlier_results(prepared, config);
   check_writable(result_paths(prepared, config));
 }
 
-std::vector<std::string> write_results(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
-                                       const RunResources& resources) {
-  const auto name = [&](const std::string& path) { return run.interrupted ? partial_name(path).string() : path; };
-  OutputFiles output(run_json_path(config));
-  std::vector<WrittenFile> files;
-  if (!run.results.empty()) {
-    const RunParts parts = run_parts(run.results, config);
-    for (const ResultTable& table : result_tables()) {
-      if (!is_written(table, parts)) continue;
-      const std::string path = name(config.tables[table.id]);
-      files.push_back({path, output.stage(path, [&](const Sink& sink) {
-                         write_table(table.id, run.results, parts, run.without_group, sink);
-                       })});
-    }
-  }
-  const bool failed = run.results.empty() && !run.interrupted;
-  files.push_back({failed ? failed_json_path(config) : name(run_json_path(config))});
-  output.stage(files.back().path, run_json(prepared, config, run, files, resources));
-
-  std::vector<std::string> paths;
-  paths.reserve(files.size());
-  for (const WrittenFile& file : files) paths.push_back(file.path);
-  if (!run.interrupted && !failed) {
-    for (const fs::path& file : left_behind(run_json_path(config), paths)) output.remove(file);
-    for (const ResultTable& table : result_tables()) {
-      if (!config.tables[table.id].empty()) output.remove(partial_name(config.tables[table.id]));
-    }
-    output.remove(partial_name(run_json_path(config)));
-    output.remove(failed_json_path(config));
-  }
-  output.commit();
-  return paths;
+RunContents run_contents(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
+                         const RunSummary& summary, const RunResources& resources) {
+  RunContents contents{run.results, run.without_group, summary.written, {}, run.interrupted};
+  RunJson& record = contents.record;
+  record.program = program_version();
+  if (prepared.recorded_simd) record.program.simd = *prepared.recorded_simd;
+  record.input = recorded_input(prepared, config, run);
+  record.model = recorded_model(prepared, run);
+  record.rotation = recorded_rotation(prepared, config, run);
+  record.sampling_strategy = prepared.sampling_strategy;
+  record.sampling_bucket_size = prepared.sampling_bucket_size;
+  record.config = recorded_config(config);
+  record.heads_done = run.results.size();
+  record.heads_skipped = prepared.skipped;
+  record.failures = run.failures;
+  record.summary = summary.models;
+  record.groups = recorded_groups(run);
+  record.resources = resources;
+  return contents;
 }
 
-std::vector<std::string> copy_results(const ResultFiles& files, const fs::path& folder, bool overwrite) {
-  std::vector<std::string> paths;
-  std::vector<std::string_view> contents;
-  for (const TableId table : all_tables()) {
-    if (const auto& file = files.find(table)) {
-      paths.push_back((folder / file->filename()).string());
-      contents.push_back(files.text(table));
-    }
+std::vector<std::string> write_results(const PreparedRun& prepared, const RunConfig& config, const RunResult& run,
+                                       const RunSummary& summary, const RunResources& resources) {
+  return write_run_files(run_contents(prepared, config, run, summary, resources), config.tables, run_json_path(config));
+}
+
+bool are_results_complete(const PreparedRun& prepared, const RunConfig& config,
+                          const std::function<bool(const std::string&, const std::string&)>& is_there) {
+  const std::string file = run_json_path(config);
+  std::error_code unknown;
+  if (!fs::is_regular_file(file, unknown)) return false;
+  try {
+    const json earlier = parse_json_object(read_text_file(file, most_record_bytes), {.file = file});
+    if (!is_same_run(earlier, prepared, config)) return false;
+    return std::ranges::all_of(earlier.at("tables"), [&](const json& table) {
+      const auto name = table.at("file").get<std::string>();
+      const auto digest = table.at("sha256").get<std::string>();
+      return is_there ? is_there(name, digest) : file_sha256(name) == digest;
+    });
+  } catch (const Error&) {
+    return false;
+  } catch (const json::exception&) {
+    return false;
   }
-  if (files.run()) {
-    paths.push_back((folder / files.run()->filename()).string());
-    contents.push_back(files.run_text());
-  }
-  const std::string run_json = (folder / "run.json").string();
-  const std::vector<FolderLock> locks = lock_outputs(paths);
-  if (!overwrite && !files.is_partial() && !has_content(run_json, files.run_text())) {
-    RunRecord own;
-    if (files.run()) own = parse_run_record(files.run_text(), files.run()->string());
-    require_same_run(run_json, own.input, own.model.value_or("an unknown model"));
-  }
-  check_writable(paths);
-  OutputFiles output(run_json);
-  for (std::size_t i = 0; i < paths.size(); ++i) output.stage(paths[i], contents[i]);
-  if (!files.is_partial()) {
-    for (const fs::path& file : left_behind(run_json, paths)) output.remove(file);
-    for (const ResultTable& table : result_tables()) output.remove(partial_name(folder / table.file));
-    output.remove(partial_name(run_json));
-    output.remove(fs::path(run_json).replace_filename("run.failed.json"));
-    if (!files.run()) output.remove(run_json);
-  }
-  output.commit();
-  return paths;
 }
 
 }  // namespace attention_plasticity

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/results/run_record.h"
-#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/results/run_json.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {
@@ -60,7 +59,7 @@ std::set<std::string> complete_and_partial() {
   return names;
 }
 
-// As if the run had been stopped after its first head.
+// The result of a run that was stopped after its first head.
 RunResult interrupted(RunResult run) {
   run.results.resize(1);
   run.interrupted = true;

@@ -1,4 +1,4 @@
-#include "attention_plasticity/run/run_json.h"
+#include "attention_plasticity/run/results.h"
 
 #include <gtest/gtest.h>
 
@@ -22,21 +22,24 @@ using nlohmann::json;
 
 std::vector<WrittenFile> written() { return {{"out/head_metrics.csv", "ab12"}, {"out/run.json"}}; }
 
-struct FinishedRun {
+struct MeasuredRun {
   RunConfig config;
   PreparedRun plan;
   RunResult result;
 };
 
-FinishedRun run(const RunConfig& config) {
+MeasuredRun run(const RunConfig& config) {
   PreparedRun plan = prepare_run(config);
   RunResult result = run_of(config);
   return {config, std::move(plan), std::move(result)};
 }
 
-json json_of(const FinishedRun& run) {
-  return json::parse(run_json(run.plan, run.config, run.result, written(), {2, 1.5, 2.75, 1 << 20}));
+std::string text_of(const MeasuredRun& run, std::span<const WrittenFile> files, const RunResources& resources = {}) {
+  const RunSummary summary = summarize_run(run.result, run.config);
+  return run_json_text(finished_run(run.plan, run.config, run.result, summary, resources).record, files);
 }
+
+json json_of(const MeasuredRun& run) { return json::parse(text_of(run, written(), {2, 1.5, 2.75, 1 << 20})); }
 
 std::set<std::string> keys(const json& object) {
   std::set<std::string> names;
@@ -46,8 +49,8 @@ std::set<std::string> keys(const json& object) {
 
 TEST(RunJson, HoldsTheSectionsOfItsContractInOrder) {
   const SmallDump dump(1, 2, 1);
-  const FinishedRun some = run(dump.config());
-  const std::string text = run_json(some.plan, some.config, some.result, written(), {});
+  const MeasuredRun some = run(dump.config());
+  const std::string text = text_of(some, written());
   std::vector<std::string> names;
   const auto parsed = nlohmann::ordered_json::parse(text);
   for (const auto& [name, value] : parsed.items()) names.push_back(name);
@@ -160,7 +163,7 @@ TEST(RunJson, CountsHeadsAndSaysWhyTheyFailed) {
   const SmallDump dump(2, 2, 1);
   dump.remove(Side::query, 0, 0);
   write_text(dump.file(Side::query, 1, 1), "not parquet");
-  const FinishedRun some = run(dump.config());
+  const MeasuredRun some = run(dump.config());
   const json heads = json_of(some)["heads"];
   EXPECT_EQ(heads["done"], json(2));
   EXPECT_EQ(heads["skipped"], json(1));
@@ -172,7 +175,7 @@ TEST(RunJson, CountsHeadsAndSaysWhyTheyFailed) {
 
 TEST(RunJson, SummarizesTheModel) {
   const SmallDump dump(1, 2, 1);
-  FinishedRun some = run(dump.config());
+  MeasuredRun some = run(dump.config());
   some.result.results[0].plasticity.overall = 0.125;
   some.result.results[1].plasticity.overall = 0.875;
   some.result.model_without_group.overall = {0, 1, 2};
@@ -188,7 +191,7 @@ TEST(RunJson, SummarizesTheModel) {
 
 TEST(RunJson, NamesTheGroupsByADigestOfTheirExamples) {
   const SmallDump dump(1, 2, 1);
-  FinishedRun some = run(dump.config());
+  MeasuredRun some = run(dump.config());
   some.result.group_count = 3;
   some.result.examples = {3, 20, 100};
   // printf '3\n20\n100\n' | sha256sum
@@ -203,7 +206,7 @@ TEST(RunJson, NamesTheRotationOfEachLayerAndSummarizesWhatFollowsIt) {
   const SmallDump dump(2, 1, 1);
   write_text(dump.root() / "config.json", R"({"model_type": "llama", "head_dim": 4, "rope_theta": 100.0,
                                               "no_rope_layers": [1, 0]})");
-  FinishedRun some = run(dump.config({{"--num_triples", "20"}}));
+  MeasuredRun some = run(dump.config({{"--num_triples", "20"}}));
   some.result.results[0].exact->overall = 0.125;
   some.result.results[1].exact->overall = 0.5;
   some.result.model_without_group.exact = {0, 1, 2};
@@ -236,8 +239,8 @@ TEST(RunJson, ListsTheFilesWrittenAndTheCost) {
   EXPECT_EQ(parsed["files"], json({"out/head_metrics.csv", "out/run.json"}));
   EXPECT_EQ(parsed["tables"], json::array({{{"file", "out/head_metrics.csv"}, {"sha256", "ab12"}}}));
   EXPECT_EQ(parsed["resources"], (json{{"workers", 2}, {"wall_s", 1.5}, {"cpu_s", 2.75}, {"peak_rss_bytes", 1 << 20}}));
-  const FinishedRun none = run(dump.config());
-  EXPECT_EQ(json::parse(run_json(none.plan, none.config, none.result, {}, {}))["files"], json::array());
+  const MeasuredRun none = run(dump.config());
+  EXPECT_EQ(json::parse(text_of(none, {}))["files"], json::array());
 }
 
 TEST(RunJson, HoldsIntegersAsIntegers) {
@@ -252,7 +255,7 @@ TEST(RunJson, HoldsIntegersAsIntegers) {
 
 TEST(RunJson, IsValidWhateverANameHolds) {
   const SmallDump dump(1, 1, 1);
-  FinishedRun some = run(dump.config());
+  MeasuredRun some = run(dump.config());
   some.plan.model_name = "a \"b\" \\ c\n\t\x01 \xff\xfe ü";
   some.config.dataset_local_root = "\xc3\x28";
   some.result.failures.push_back({{0, 0, 0}, "\x80.parquet", "broken \xe2\x82"});

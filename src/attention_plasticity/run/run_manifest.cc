@@ -10,7 +10,7 @@
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
-#include "attention_plasticity/results/run_record.h"
+#include "attention_plasticity/results/run_json.h"
 #include "attention_plasticity/rotation/rotation_json.h"
 #include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/version.h"

@@ -9,9 +9,8 @@
 #include "attention_plasticity/base/text_testing.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/rotated_dump_testing.h"
-#include "attention_plasticity/run/run_json.h"
 
 namespace attention_plasticity {
 namespace {

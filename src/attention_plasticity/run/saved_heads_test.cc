@@ -8,8 +8,6 @@
 #include <span>
 
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/run/complete_results.h"
-#include "attention_plasticity/run/result_tables.h"
 #include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 

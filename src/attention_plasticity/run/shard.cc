@@ -13,7 +13,7 @@
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
-#include "attention_plasticity/run/cost_json.h"
+#include "attention_plasticity/results/cost_json.h"
 #include "attention_plasticity/run/run_manifest.h"
 
 namespace attention_plasticity {

@@ -9,7 +9,7 @@
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/run/dump_run.h"
 #include "attention_plasticity/run/merged_run.h"
-#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/run/results.h"
 #include "attention_plasticity/run/run_manifest.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 

@@ -12,7 +12,7 @@
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
-#include "attention_plasticity/results/run_record.h"
+#include "attention_plasticity/results/run_json.h"
 
 namespace attention_plasticity {
 namespace {

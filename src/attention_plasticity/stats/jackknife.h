@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace attention_plasticity {
@@ -15,6 +16,16 @@ double jackknife_error(std::span<const double> without_group);
 struct LeaveOneOut {
   std::vector<std::size_t> groups;  ///< their numbers, ascending; some may be absent
   std::vector<double> values;       ///< of each of `groups`; NaN if nothing is left without it
+};
+
+/// Leave-one-out values of plasticity, of a head or of the mean over heads.
+struct WithoutGroup {
+  std::vector<std::size_t> groups = {};  ///< their numbers in the run, ascending; a head may lack some
+  std::vector<double> overall = {};      ///< of ap_overall; NaN if nothing is left without the group
+  std::vector<double> exact = {};        ///< of ap_exact; empty where it was not measured
+
+  /// Returns the values of a measure, ap_overall or ap_exact.
+  const std::vector<double>& of(std::string_view measure) const { return measure == "ap_exact" ? exact : overall; }
 };
 
 /// Computes the mean over heads without each group that all heads have. A head with nothing left without a group, which

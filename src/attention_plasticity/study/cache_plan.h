@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/results/head_metrics.h"
-#include "attention_plasticity/results/run_description.h"
+#include "attention_plasticity/results/head_tables.h"
+#include "attention_plasticity/results/run_json.h"
 #include "attention_plasticity/study/head_labels.h"
 
 // A cache plan says which KV heads need their whole cache. When all query heads of a KV head have a low position-exact

@@ -12,7 +12,7 @@
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
 #include "attention_plasticity/study/published_scores.h"
 
 namespace attention_plasticity {

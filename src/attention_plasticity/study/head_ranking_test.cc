@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/head_tables.h"
 
 namespace attention_plasticity {
 namespace {

@@ -7,7 +7,7 @@
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/results/csv_table.h"
+#include "attention_plasticity/results/csv.h"
 
 namespace attention_plasticity {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/results/head_metrics.h"
+#include "attention_plasticity/results/head_tables.h"
 #include "attention_plasticity/study/bootstrap.h"
 #include "attention_plasticity/study/head_labels.h"
 

@@ -8,7 +8,7 @@
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
-#include "attention_plasticity/results/csv_text.h"
+#include "attention_plasticity/results/csv.h"
 #include "attention_plasticity/results/output_files.h"
 
 namespace attention_plasticity {

@@ -5,7 +5,6 @@
 #include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/run/complete_results.h"
 #include "attention_plasticity/run/dump_run.h"
 #include "attention_plasticity/run/results.h"
 

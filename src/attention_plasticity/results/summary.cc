@@ -1,4 +1,4 @@
-#include "attention_plasticity/run/summary.h"
+#include "attention_plasticity/results/summary.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,7 @@
 #include <numeric>
 
 #include "attention_plasticity/base/text.h"
-#include "attention_plasticity/results/schema.h"
-#include "attention_plasticity/run/result_tables.h"
+#include "attention_plasticity/results/head_tables.h"
 #include "attention_plasticity/stats/jackknife.h"
 #include "attention_plasticity/stats/quantile.h"
 
@@ -32,7 +31,7 @@ double deviation_of(std::span<const double> values, double mean) {
 }
 
 // The values of the heads that have one.
-std::vector<double> values_of(std::string_view column, std::span<const HeadResult> results) {
+std::vector<double> values_of(const ResultColumn& column, std::span<const HeadResult> results) {
   std::vector<double> values;
   for (const HeadResult& result : results) {
     const double value = metric_value(result, column);
@@ -41,11 +40,11 @@ std::vector<double> values_of(std::string_view column, std::span<const HeadResul
   return values;
 }
 
-ColumnSummary summarize_column(std::string_view column, std::span<const HeadResult> results) {
+ColumnSummary summarize_column(const ResultColumn& column, std::span<const HeadResult> results) {
   std::vector<double> values = values_of(column, results);
   std::ranges::sort(values);
   const double mean = mean_of(values);
-  return {column,
+  return {column.name,
           values.size(),
           mean,
           deviation_of(values, mean),
@@ -65,10 +64,10 @@ double share(std::span<const double> values, auto&& condition) {
 
 }  // namespace
 
-std::vector<ColumnSummary> summarize(std::span<const HeadResult> results, const RunParts& run) {
+std::vector<ColumnSummary> summarize(std::span<const HeadResult> results, const WrittenColumns& run) {
   std::vector<ColumnSummary> columns;
   for (const ResultColumn& column : result_table(TableId::metrics).columns) {
-    if (column.in_summary && is_written(column, run)) columns.push_back(summarize_column(column.name, results));
+    if (column.in_summary && is_written(column, run)) columns.push_back(summarize_column(column, results));
   }
   return columns;
 }
@@ -96,16 +95,29 @@ std::string summary_table(std::span<const ColumnSummary> columns) {
 
 ModelSummary summarize_model(std::string_view column, std::span<const HeadResult> results,
                              std::span<const double> without_group) {
-  const std::vector<double> values = values_of(column, results);
-  return {values.size(), mean_of(values), jackknife_error(without_group),
+  const std::vector<double> values = values_of(metrics_column(column), results);
+  return {column,
+          values.size(),
+          mean_of(values),
+          jackknife_error(without_group),
           share(values, [](double value) { return value < low_plasticity; }),
           share(values, [](double value) { return value > high_plasticity; })};
 }
 
-std::string model_line(std::string_view measure, const ModelSummary& model) {
-  if (model.heads == 0) return fmt::format("{} of the model: no head has a value", measure);
+RunSummary summarize_run(std::span<const HeadResult> results, const WrittenColumns& run,
+                         const WithoutGroup& without_group) {
+  RunSummary summary{run, summarize(results, run), {}};
+  for (const ResultColumn& column : result_table(TableId::metrics).columns) {
+    if (!is_headline(column.name) || !is_written(column, run)) continue;
+    summary.models.push_back(summarize_model(column.name, results, without_group.of(column.name)));
+  }
+  return summary;
+}
+
+std::string model_line(std::string_view title, const ModelSummary& model) {
+  if (model.heads == 0) return fmt::format("{} of the model: no head has a value", title);
   const std::string error = std::isnan(model.error) ? "" : fmt::format(" ± {:.4f}", model.error);
-  return fmt::format("{} of the model: {:.4f}{} (mean of {} {}); {:.0f} % below {}, {:.0f} % above {}", measure,
+  return fmt::format("{} of the model: {:.4f}{} (mean of {} {}); {:.0f} % below {}, {:.0f} % above {}", title,
                      model.mean, error, model.heads, model.heads == 1 ? "head" : "heads", 100 * model.share_below,
                      low_plasticity, 100 * model.share_above, high_plasticity);
 }

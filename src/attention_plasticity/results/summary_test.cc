@@ -1,4 +1,4 @@
-#include "attention_plasticity/run/summary.h"
+#include "attention_plasticity/results/summary.h"
 
 #include <gtest/gtest.h>
 
@@ -163,12 +163,12 @@ TEST(SummarizeModel, HasOnlyNaNOfNoHeads) {
 }
 
 TEST(ModelLine, SaysMeanErrorAndShares) {
-  EXPECT_EQ(model_line("Plasticity", {40, 0.51234, 0.00321, 0.1, 0.325}),
+  EXPECT_EQ(model_line("Plasticity", {"ap_overall", 40, 0.51234, 0.00321, 0.1, 0.325}),
             "Plasticity of the model: 0.5123 ± 0.0032 (mean of 40 heads); 10 % below 0.25, 32 % above 0.75");
 }
 
 TEST(ModelLine, LeavesAnUnknownErrorOut) {
-  EXPECT_EQ(model_line("Plasticity", {1, 0.8, nan, 0, 1}),
+  EXPECT_EQ(model_line("Plasticity", {"ap_overall", 1, 0.8, nan, 0, 1}),
             "Plasticity of the model: 0.8000 (mean of 1 head); 0 % below 0.25, 100 % above 0.75");
 }
 

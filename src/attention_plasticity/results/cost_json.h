@@ -4,7 +4,7 @@
 
 namespace attention_plasticity {
 
-/// What a run or one of its shards cost, as run.json and shard.json have it. Cost is RunResources or ShardResources.
+/// Returns the cost of a run or of a shard, as run.json and shard.json have it. Cost is RunResources or ShardResources.
 template <class Cost>
 Json cost_json(const Cost& cost) {
   return {{"workers", cost.workers},

@@ -41,7 +41,8 @@ TEST_F(ProgramResults, TableOfAnEarlierRunIsRefusedOrLeftOutByName) {
   fs::copy(here_ / "kept.csv", here_ / "out/head_distance_plasticity.csv");
 
   const std::string refused =
-      "out/head_distance_plasticity.csv: run.json does not name it as a table of its run; analyse the dump again, or "
+      "out/head_distance_plasticity.csv: run.json does not name it as a table of its run; analyse the dump again with "
+      "--resume, or "
       "move run.json away to use the table alone";
   EXPECT_EQ(complaint({"plot", "distance", "--distance_csv", "out"}, 3), refused);
   EXPECT_EQ(complaint({"plot", "distance", "--distance_csv", "out/head_distance_plasticity.csv"}, 3), refused);
@@ -91,7 +92,7 @@ TEST_F(ProgramResults, ChangedTableIsRefused) {
   for (const auto& words : uses) {
     EXPECT_EQ(complaint(words, 3),
               "out/head_metrics.csv: its SHA-256 is not the one in run.json, so it is of another run or was changed; "
-              "analyse the dump again, or move run.json away to use the table alone");
+              "analyse the dump again with --resume, or move run.json away to use the table alone");
   }
   fs::remove(here_ / "out/run.json");
   for (const auto& words : uses) {

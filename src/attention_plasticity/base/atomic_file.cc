@@ -55,6 +55,16 @@ void hand_on_permissions(const struct stat& old, const Descriptor& file, const f
   }
 }
 
+// Creates `file`, which must not exist, with the permissions (and owner, where allowed) of `replaced`, or with the
+// usual ones where that does not exist. Errors name `shown`.
+Descriptor create_in_place_of(const fs::path& replaced, const fs::path& file, const fs::path& shown) {
+  struct stat old{};
+  const bool exists = ::stat(replaced.c_str(), &old) == 0;
+  Descriptor made(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, shown, exists ? old.st_mode & permissions : 0666);
+  if (exists) hand_on_permissions(old, made, shown);
+  return made;
+}
+
 }  // namespace
 
 void make_output_folder(const fs::path& folder, Durability durability) {
@@ -77,7 +87,6 @@ fs::path linked_target(const fs::path& target) {
     std::error_code error;
     const fs::path next = fs::read_symlink(path, error);
     if (error) return path;  // not a link, or nothing
-    if (*next.begin() == hidden_commit_folder) return path;
     path = path.parent_path() / next;
   }
   fail_output(target, "create this file", ELOOP);
@@ -91,14 +100,6 @@ void require_file_or_nothing(const fs::path& file, const fs::path& target) {
     throw Error(ErrorKind::output, "is a device or a pipe, and only a regular file can be replaced", target.string());
   }
   if (status.type() == fs::file_type::none) fail_output(target, "create this file", error.value());
-}
-
-Descriptor create_in_place_of(const fs::path& replaced, const fs::path& file, const fs::path& shown) {
-  struct stat old{};
-  const bool exists = ::stat(replaced.c_str(), &old) == 0;
-  Descriptor made(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, shown, exists ? old.st_mode & permissions : 0666);
-  if (exists) hand_on_permissions(old, made, shown);
-  return made;
 }
 
 void remove_stale_temporary_files(const fs::path& folder) {
@@ -142,10 +143,14 @@ void AtomicFile::commit() {
   } else {
     file_.close();
   }
+  rename();
+  if (durability_ == Durability::synced) sync_folder(folder());
+}
+
+void AtomicFile::rename() {
   if (::rename(temporary_.c_str(), final_.c_str()) != 0) fail_output(target_, "replace this file", errno);
   temporary_.clear();
   file_.close_quietly();
-  if (durability_ == Durability::synced) sync_folder(final_.parent_path());
 }
 
 void write_file_atomically(const fs::path& target, std::string_view content, Durability durability) {

@@ -1,17 +1,14 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <string_view>
 
 #include "attention_plasticity/base/descriptor.h"
 
 namespace attention_plasticity {
 
-/// The folder in which files wait that appear together (results/folder_commit.h).
-inline constexpr std::string_view hidden_commit_folder = ".attention-plasticity-commit";
-
-/// Whether a file is flushed to disk before it gets its name, so that it is whole after a loss of power too.
+/// The time at which a file is flushed to disk: before it gets its name, so it is whole after a loss of power, or
+/// later.
 enum class Durability { synced, unsynced };
 
 /// A file that appears whole. Its content is written to a temporary file in the folder of the target, and `commit`
@@ -44,6 +41,13 @@ class AtomicFile {
   /// Flushes the content to disk and renames the temporary file to the target. To be called once.
   void commit();
 
+  /// `commit` in two steps, for several files that appear together: `flush` brings the content of each to disk, and
+  /// `rename` then gives it its name, which stays after a loss of power once the folder is synced (sync_folder).
+  void flush() { file_.sync(); }
+  void rename();
+  /// The folder in which the file appears.
+  std::filesystem::path folder() const { return final_.parent_path(); }
+
  private:
   std::filesystem::path target_;
   std::filesystem::path final_;  // the target, or the file that it links to
@@ -59,18 +63,12 @@ void write_file_atomically(const std::filesystem::path& target, std::string_view
 /// Creates a folder and its parents where they are missing. Throws Error(output).
 void make_output_folder(const std::filesystem::path& folder, Durability durability = Durability::synced);
 
-/// The path that `target` leads to through symbolic links of its last name; it may not exist. Links that a commit of
-/// this program put there for a moment (`hidden_commit_folder`) are not followed. Throws Error(output) for links that
-/// go in circles.
+/// Returns the path that `target` leads to through symbolic links of its last name; it may not exist. Throws
+/// Error(output) for links that go in circles.
 std::filesystem::path linked_target(const std::filesystem::path& target);
 
 /// Throws Error(output), which names `target`, when `file` is a folder, a device or a pipe, or cannot be looked at.
 void require_file_or_nothing(const std::filesystem::path& file, const std::filesystem::path& target);
-
-/// Creates `file`, which must not exist, with the permissions (and owner, where allowed) of `replaced`, or with the
-/// usual ones where that does not exist. Errors name `shown`.
-Descriptor create_in_place_of(const std::filesystem::path& replaced, const std::filesystem::path& file,
-                              const std::filesystem::path& shown);
 
 /// Removes the temporary files in `folder` whose writers ended without doing so. A file that is still being written
 /// is locked (flock) by its writer and stays.

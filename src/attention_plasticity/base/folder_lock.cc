@@ -76,7 +76,7 @@ bool FolderLock::lock_folder() {
 }
 
 void FolderLock::lock_hidden_file() {
-  const fs::path name = folder_ / (std::string(hidden_commit_folder) + ".lock");
+  const fs::path name = folder_ / ".attention-plasticity.lock";
   while (true) {
     Descriptor file(name, O_RDWR | O_CREAT | O_NOFOLLOW, name);
     const Attempt attempt = try_lock(file, folder_);

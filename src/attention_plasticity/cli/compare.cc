@@ -87,7 +87,7 @@ void write_files(const std::vector<std::string>& folders, const CompareFlags& fl
   written.reserve(files.size() + figures.size() + 1);
   for (const NamedText& file : files) written.push_back((folder / file.name).string());
   const std::vector<FolderLock> locks = locked_outputs(written);
-  OutputFiles output(written.back());
+  OutputFiles output;
   for (std::size_t i = 0; i < files.size(); ++i) output.stage(written[i], files[i].text);
   output.commit();
   if (!page.empty()) {

@@ -10,47 +10,49 @@
 #include "attention_plasticity/base/atomic_file.h"
 #include "attention_plasticity/base/folder_lock.h"
 #include "attention_plasticity/results/csv.h"
-#include "attention_plasticity/results/folder_commit.h"
 
 namespace attention_plasticity {
 
-/// Files of a run that appear whole and together (results/folder_commit.h): those in the folder of `record`, which is
-/// run.json, by one rename. Files in other folders cannot be part of that: each is renamed by itself before it, so that
-/// for a moment, or after a kill, the digests in run.json tell that they are of another run. Where a target is a
-/// symbolic link, the file that it points to is written and the link stays. All members throw Error(output), naming the
-/// file and the system's reason; after that the object can only be destroyed, and earlier files stay as they were.
+/// Files of a run that appear together: tables, and a record that names them with their digests (run.json).
+///
+/// Each file is written to a temporary file beside its target and flushed to disk. `commit` then renames them, the
+/// record last. A reader between two renames, or after a run that was killed there, finds tables whose digests are not
+/// those of the record, and refuses them (results/result_files.h) until the run is repeated. So the run must keep what
+/// it measured until `commit` has returned. An object store has no rename; there tables get names of their own and the
+/// record is put last, too (run/stored_output.h).
+///
+/// If a target is a symbolic link, the file that it points to is written and the link stays. All members throw
+/// Error(output), naming the file and the system's reason; after that the object can only be destroyed.
 class OutputFiles {
  public:
-  /// The caller holds the locks of all folders that are written to, and has settled them (`lock_outputs`).
-  explicit OutputFiles(const std::filesystem::path& record);
-
-  /// Writes what `write` gives to its sink, piece by piece, and returns the SHA-256 of it. Missing folders are made.
-  /// What `write` throws is passed on.
+  /// Writes the bytes that `write` gives to its sink, piece by piece, and returns their SHA-256. Makes missing folders.
+  /// Passes on what `write` throws. The caller holds the lock of the target's folder (`lock_outputs`).
   std::string stage(const std::filesystem::path& target, const std::function<void(const Sink&)>& write);
-  /// The same for a content in memory.
+  /// Writes `content` and returns its SHA-256.
   std::string stage(const std::filesystem::path& target, std::string_view content);
-  /// The target will be gone with `commit`, if it exists.
+  /// Marks a file that `commit` removes if it exists and is not staged itself.
   void remove(const std::filesystem::path& target);
-  /// Makes all of it appear. `record` should have been staged last.
+  /// Puts the files in place in the order in which they were staged, and removes the marked ones before the last
+  /// rename. Until the first rename nothing has changed. To be called once.
   void commit();
 
  private:
-  bool is_in_folder(const std::filesystem::path& file) const;
+  void remove_marked() const;
 
-  FolderCommit folder_;
-  std::vector<AtomicFile> elsewhere_;
-  std::vector<std::filesystem::path> removed_elsewhere_;
+  std::vector<AtomicFile> staged_;
+  std::vector<std::filesystem::path> removed_;
 };
 
-/// Takes the locks of the folders that these files stand in, ends what interrupted runs left there (`settle`), and
-/// removes temporary files that they left. Throws Error(output) when another run is writing to one of them.
+/// Takes the locks of the folders that these files stand in, and removes temporary files that killed runs left there.
+/// Throws Error(output) when another run is writing to one of them.
 std::vector<FolderLock> lock_outputs(std::span<const std::string> targets);
 
 /// Throws Error(output) when one of these files cannot be written. A run checks this before it starts, so that hours of
 /// work do not end at a folder that cannot be written to.
 void check_writable(std::span<const std::string> targets);
 
-/// `x.partial.csv` for `x.csv`: the file in which an interrupted run leaves its finished heads.
+/// Returns `x.partial.csv` for `x.csv`: the file in which an interrupted run leaves its finished heads. A name that
+/// would be longer than file systems allow (255 bytes) is cut, and ends in the beginning of its SHA-256.
 std::filesystem::path partial_name(const std::filesystem::path& target);
 
 }  // namespace attention_plasticity

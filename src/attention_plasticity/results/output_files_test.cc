@@ -1,10 +1,14 @@
 #include "attention_plasticity/results/output_files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/base/text_file.h"
@@ -31,7 +35,7 @@ std::string failed_file(const std::function<void()>& action) {
 TEST(OutputFiles, LeaveOldFilesUntilCommit) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "a.csv", "old");
-  OutputFiles output(folder / "run.json");
+  OutputFiles output;
   output.stage(folder / "a.csv", "new");
   output.stage(folder / "b.csv", "b");
   EXPECT_EQ(read_text_file(folder / "a.csv"), "old");
@@ -45,7 +49,7 @@ TEST(OutputFiles, AppearTogetherOrNotAtAll) {
   write_file_atomically(folder / "a.csv", "old");
   fs::create_directory(folder / "b.csv");
   {
-    OutputFiles output(folder / "run.json");
+    OutputFiles output;
     output.stage(folder / "a.csv", "new");
     EXPECT_EQ(failed_file([&] { output.stage(folder / "b.csv", "b"); }), (folder / "b.csv").string());
   }
@@ -55,7 +59,7 @@ TEST(OutputFiles, AppearTogetherOrNotAtAll) {
 
 TEST(OutputFiles, TellTheDigestOfWhatWasWrittenInPieces) {
   const TemporaryFolder folder;
-  OutputFiles output(folder / "run.json");
+  OutputFiles output;
   const std::string digest = output.stage(folder / "a.csv", [](const Sink& sink) {
     sink("a");
     sink("");
@@ -73,7 +77,7 @@ TEST(OutputFiles, GoWhereTheirTargetsAre) {
   fs::create_symlink("../disk/b", folder.path() / "out" / "b.csv");
   write_file_atomically(folder.path() / "disk" / "gone", "old");
   fs::create_symlink("../disk/gone", folder.path() / "out" / "gone.csv");
-  OutputFiles output(folder.path() / "out" / "run.json");
+  OutputFiles output;
   output.stage(folder.path() / "other" / "a.csv", "a");
   output.stage(folder.path() / "out" / "b.csv", "b");
   output.remove(folder.path() / "out" / "gone.csv");
@@ -85,9 +89,95 @@ TEST(OutputFiles, GoWhereTheirTargetsAre) {
   EXPECT_EQ(read_text_file(folder.path() / "disk" / "b"), "b");
 }
 
-TEST(LockOutputs, SettlesAndRemovesTemporaryFiles) {
+// Stages two tables and a record, and makes the rename of `broken` fail.
+std::string broken_commit(const TemporaryFolder& folder, const std::string& broken) {
+  for (const char* name : {"a.csv", "b.csv", "gone.csv", "run.json"}) write_file_atomically(folder / name, "old");
+  OutputFiles output;
+  for (const char* name : {"a.csv", "b.csv", "run.json"}) output.stage(folder / name, "new");
+  output.remove(folder / "gone.csv");
+  fs::remove(folder / broken);
+  fs::create_directory(folder / broken);
+  try {
+    output.commit();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.file(), (folder / broken).string());
+    return error.what();
+  }
+  return "";
+}
+
+constexpr const char* a_mix = "some files are replaced and some are not, so readers refuse them";
+
+TEST(OutputFiles, RenameTheRecordLast) {
   const TemporaryFolder folder;
-  fs::create_directories(folder.path() / ".attention-plasticity-commit" / "new");
+  EXPECT_NE(broken_commit(folder, "b.csv").find(a_mix), std::string::npos);
+  EXPECT_EQ(read_text_file(folder / "a.csv"), "new");
+  EXPECT_EQ(read_text_file(folder / "run.json"), "old");
+  EXPECT_EQ(folder.names(), (Names{"a.csv", "b.csv", "gone.csv", "run.json"}));
+}
+
+// A run that is killed then still finds the record by which it knows what to remove.
+TEST(OutputFiles, RemoveEarlierFilesBeforeTheRecordIsRenamed) {
+  const TemporaryFolder folder;
+  EXPECT_NE(broken_commit(folder, "run.json").find(a_mix), std::string::npos);
+  EXPECT_EQ(folder.names(), (Names{"a.csv", "b.csv", "run.json"}));
+}
+
+TEST(OutputFiles, ThatCannotBeginChangeNothing) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(broken_commit(folder, "a.csv").find(a_mix), std::string::npos);
+  EXPECT_EQ(read_text_file(folder / "b.csv"), "old");
+  EXPECT_EQ(read_text_file(folder / "run.json"), "old");
+}
+
+TEST(OutputFiles, DoNotRemoveWhatTheyStage) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path() / "real");
+  fs::create_directory_symlink("real", folder / "out");
+  OutputFiles output;
+  output.stage(folder.path() / "out" / "a.csv", "a");
+  output.stage(folder.path() / "out" / "run.json", "run");
+  output.remove(folder.path() / "real" / "a.csv");
+  output.commit();
+  EXPECT_EQ(read_text_file(folder.path() / "real" / "a.csv"), "a");
+}
+
+TEST(OutputFiles, KeepPermissionsAndHaveTheGroupOfASetgidFolder) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a.csv", "old");
+  fs::permissions(folder / "a.csv", fs::perms::owner_read | fs::perms::owner_write);
+  std::vector<gid_t> groups(1024);
+  groups.resize(static_cast<std::size_t>(std::max(::getgroups(static_cast<int>(groups.size()), groups.data()), 0)));
+  if (::geteuid() == 0) groups.push_back(::getegid() + 1);
+  const auto other = std::ranges::find_if(groups, [](gid_t group) { return group != ::getegid(); });
+  const bool has_group = other != groups.end() && ::chown(folder.path().c_str(), ::geteuid(), *other) == 0 &&
+                         ::chmod(folder.path().c_str(), 02770) == 0;
+  OutputFiles output;
+  output.stage(folder / "a.csv", "new");
+  output.stage(folder / "run.json", "run");
+  output.commit();
+  EXPECT_EQ(fs::status(folder / "a.csv").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  if (!has_group) GTEST_SKIP() << "no second group for a folder";
+  struct stat made{};
+  ASSERT_EQ(::stat((folder / "run.json").c_str(), &made), 0);
+  EXPECT_EQ(made.st_gid, *other);
+}
+
+TEST(OutputFiles, HaveNamesAsLongAsTheFileSystemAllows) {
+  const TemporaryFolder folder;
+  const fs::path longest = folder / (std::string(251, 'x') + ".csv");
+  check_writable(std::vector{longest.string()});
+  OutputFiles output;
+  output.stage(longest, "a");
+  output.stage(partial_name(longest), "b");
+  output.remove(partial_name(folder / (std::string(251, 'y') + ".csv")));
+  output.stage(folder / "run.json", "run");
+  output.commit();
+  EXPECT_EQ(read_text_file(partial_name(longest)), "b");
+}
+
+TEST(LockOutputs, RemovesTemporaryFilesOfKilledRuns) {
+  const TemporaryFolder folder;
   fs::create_directories(folder.path() / ".attention-plasticity-heads" / "new");
   write_file_atomically(folder / ".attention-plasticity-0123456789abcdef.tmp", "stale");
   const std::vector<std::string> targets{(folder / "run.json").string()};
@@ -118,6 +208,19 @@ TEST(CheckWritable, RefusesWhatCannotBeWritten) {
   EXPECT_EQ(failed_file([&] { check_writable(std::vector{(folder / "first").string(), (folder / "a.csv").string()}); }),
             (folder / "a.csv").string());
   EXPECT_EQ(folder.names(), (Names{"a.csv", "file", "null"}));
+}
+
+TEST(PartialName, OfALongNameIsCutAndStaysItsOwn) {
+  const auto named = [](const std::string& stem) { return partial_name("out/" + stem + ".csv").filename().string(); };
+  EXPECT_EQ(named(std::string(243, 'x')), std::string(243, 'x') + ".partial.csv");
+  const std::string cut = named(std::string(244, 'x'));
+  EXPECT_EQ(cut.size(), 255U);
+  EXPECT_TRUE(cut.starts_with(std::string(234, 'x') + "-") && cut.ends_with(".partial.csv")) << cut;
+  EXPECT_NE(cut, named(std::string(245, 'x')));
+  std::string umlauts;
+  for (int i = 0; i < 125; ++i) umlauts += "ü";
+  EXPECT_EQ(named(umlauts).find("ü-"), 232U) << "no half of a character";
+  EXPECT_LE(partial_name("x." + std::string(253, 'y')).string().size(), 255U);
 }
 
 TEST(PartialName, PutsPartialBeforeTheExtension) {

@@ -96,7 +96,7 @@ std::vector<TableId> all_tables() {
 ResultFiles::ResultFiles(const fs::path& results, TableId given, std::vector<TableId> wanted)
     : folder_(results_folder(results)), wanted_(std::move(wanted)) {
   if (!is_there(results)) throw Error(ErrorKind::input, "there is no such file or folder", results.string());
-  // A commit is one rename where that is possible. Elsewhere its renames take some milliseconds.
+  // The renames of a run that puts its results in place take some milliseconds.
   constexpr int most_tries = 5;
   constexpr std::chrono::milliseconds pause(10);
   for (int tries = 1;; ++tries) {
@@ -237,10 +237,10 @@ const std::optional<fs::path>& ResultFiles::find(TableId table) const { return t
 const fs::path& ResultFiles::table(TableId table) const {
   if (const auto& found = find(table)) return *found;
   if (const auto& left_out = left_out_[place(table)]) {
-    throw Error(
-        ErrorKind::input,
-        fmt::format("{}; analyse the dump again, or move {} away to use the table alone", left_out->why, run_name()),
-        left_out->file.string());
+    throw Error(ErrorKind::input,
+                fmt::format("{}; analyse the dump again with `resume`, or move {} away to use the table alone",
+                            left_out->why, run_name()),
+                left_out->file.string());
   }
   if (const auto interrupted = interrupted_metrics()) {
     throw Error(

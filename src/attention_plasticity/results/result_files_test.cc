@@ -99,7 +99,7 @@ TEST(ResultFiles, AreOfOneRunWhileRunsReplaceThem) {
   const TemporaryFolder folder;
   const auto commit = [&](int number) {
     const std::string text = "x\n" + std::to_string(number) + "\n";
-    OutputFiles output(folder / "run.json");
+    OutputFiles output;
     std::string listed;
     for (const std::string table : {"head_metrics.csv", "head_time_plasticity.csv", "head_groups.csv"}) {
       const std::string digest = output.stage(folder / table, text);
@@ -132,9 +132,10 @@ TEST(ResultFiles, SayWhyATableOfAnotherRunIsRefused) {
   write(folder / "head_metrics.csv");
   write(folder / "head_distance_plasticity.csv");
   write_run(folder.path(), {"head_metrics.csv"});
-  const std::string message = "input: " + (folder / "head_distance_plasticity.csv").string() +
-                              ": run.json does not name it as a table of its run; analyse the dump again, or move "
-                              "run.json away to use the table alone";
+  const std::string message =
+      "input: " + (folder / "head_distance_plasticity.csv").string() +
+      ": run.json does not name it as a table of its run; analyse the dump again with `resume`, or move "
+      "run.json away to use the table alone";
   EXPECT_EQ(refusal([&] { ResultFiles(folder.path()).table(TableId::distance); }), message);
   EXPECT_EQ(refusal([&] {
               ResultFiles(folder / "head_distance_plasticity.csv", TableId::distance).table(TableId::distance);
@@ -156,7 +157,7 @@ TEST(ResultFiles, OfSchemaOneAreHeldAgainstHeadsAndMeans) {
     return refusal([&] { ResultFiles(folder.path()).table(TableId::time); });
   };
   const std::string time = "input: " + (folder / "head_time_plasticity.csv").string();
-  const std::string advice = "; analyse the dump again, or move run.json away to use the table alone";
+  const std::string advice = "; analyse the dump again with `resume`, or move run.json away to use the table alone";
   write(folder / "run.json", run_of_schema_1("3", "0.5"));
   EXPECT_EQ(ResultFiles(folder.path()).table(TableId::time), folder / "head_time_plasticity.csv");
   EXPECT_EQ(problem(run_of_schema_1("2", "0.5")),

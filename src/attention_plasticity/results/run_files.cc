@@ -129,7 +129,7 @@ std::vector<std::string> write_run_files(const RunContents& run, const TablePath
                                          const std::string& run_json) {
   const auto name = [&](const std::string& path) { return run.interrupted ? partial_name(path).string() : path; };
   const bool failed = run.heads.empty() && !run.interrupted;
-  OutputFiles output(run_json);
+  OutputFiles output;
   std::vector<WrittenFile> files;
   for (const ResultTable& table : result_tables()) {
     if (run.heads.empty() || !is_written(table, run.written)) continue;
@@ -170,7 +170,7 @@ std::vector<std::string> copy_results(const ResultFiles& files, const fs::path& 
     require_same_run(run_json, own.input, own.model.value_or("an unknown model"));
   }
   check_writable(paths);
-  OutputFiles output(run_json);
+  OutputFiles output;
   for (std::size_t i = 0; i < paths.size(); ++i) output.stage(paths[i], contents[i]);
   if (!files.is_partial()) {
     TablePaths tables;

@@ -207,6 +207,21 @@ TEST(Results, OfARunStoppedBeforeItsFirstHeadArePartialRunJsonAlone) {
   EXPECT_EQ(names_in(dump.output()), std::set<std::string>{"run.partial.json"});
 }
 
+TEST(Results, MayHaveNamesAsLongAsTheFileSystemAllows) {
+  const SmallDump dump(1, 2, 1);
+  const std::string longest = std::string(251, 'x') + ".csv";
+  const RunConfig config = dump.config({{"--time_csv", longest}});
+  const RunResult run = run_of(config);
+  check_outputs(prepare_run(config), config);
+  const std::vector<std::string> partial = write(config, interrupted(run));
+  const ResultFiles left(dump.output() / "head_metrics.partial.csv");
+  EXPECT_TRUE(left.left_out().empty());
+  EXPECT_EQ(left.text(TableId::time), table_text(TableId::time, std::span(run.results).first(1), config));
+  write(config, run);
+  EXPECT_TRUE(fs::exists(dump.output() / longest));
+  for (const std::string& file : partial) EXPECT_FALSE(fs::exists(file)) << file;
+}
+
 TEST(Results, AppearAllOrNone) {
   const SmallDump dump(1, 1, 1);
   const RunConfig config = dump.config();

@@ -103,7 +103,7 @@ std::optional<std::vector<IndexedRun>> read_sweep_index(const fs::path& folder) 
 
 void write_sweep_index(const fs::path& folder, const std::vector<IndexedRun>& runs) {
   const fs::path record = folder / sweep_json_name;
-  OutputFiles output(record);
+  OutputFiles output;
   output.stage(folder / sweep_csv_name, sweep_csv(runs));
   output.stage(record, sweep_json(runs));
   output.commit();

@@ -8,6 +8,7 @@ import pathlib
 
 import pytest
 from conftest import LoopbackStore, analyze, root, run
+from fault_proxy import Request
 
 
 @pytest.fixture
@@ -199,3 +200,29 @@ def test_a_run_json_that_is_too_large_is_not_replaced(tmp_path: pathlib.Path) ->
     done = analyze(root / "examples/minidoc-qwen3", f"file://{folder}", "--layers", "0", code=3)
     assert "is larger than 512.0 MiB" in done.stderr
     assert (folder / "run.json").stat().st_size == 600 << 20
+
+
+def test_of_two_writers_at_once_the_later_run_json_counts(
+    store: LoopbackStore, out: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One run removes the tables of its predecessor while another, with the predecessor's tables, has just ended."""
+    example = root / "examples/minidoc-qwen3"
+    analyze(example, out, "--layers", "0")
+    others: list[str] = []
+
+    def other_machine(request: Request) -> None:
+        if request.method == "DELETE" and not others:
+            others.append("begun")
+            with monkeypatch.context() as elsewhere:
+                elsewhere.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+                analyze(example, out, "--layers", "0")
+            others.append("ended")
+
+    store.proxy.fault = other_machine
+    analyze(example, out, "--layers", "1")
+    assert others == ["begun", "ended"]
+    files = stored(store)
+    record = json.loads(files["run.json"])
+    assert record["config"]["layers"] == [0]
+    for table in record["tables"]:
+        assert hashlib.sha256(files[table["file"].removeprefix(f"{out.split('?')[0]}/")]).hexdigest() == table["sha256"]

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* record_name = "run.json";
 constexpr std::size_t digest_letters = 12;  // of its SHA-256, in the name of a table
+constexpr std::size_t run_letters = 8;      // of the SHA-256 of its run's record, before those
 
 // None when there is no such file.
 std::optional<std::string> text_in(const Store& store, const std::string& name) {
@@ -85,17 +86,20 @@ bool StoredOutput::holds(const std::string& table, const std::string& sha256) co
   }
 }
 
-std::string StoredOutput::name_in_store(const fs::path& file) const {
+// No two runs give a table the same name, for a run.json holds times. So the run whose run.json is put last finds its
+// tables, even if another run removes those of the run before both.
+std::string StoredOutput::name_in_store(const fs::path& file, const std::string& run) const {
   const fs::path name = file.lexically_relative(folder_);
   if (file.extension() != ".csv") return name.string();
   return (name.parent_path() /
-          fmt::format("{}.{}.csv", name.stem().string(), file_sha256(file).substr(0, digest_letters)))
+          fmt::format("{}.{}.{}.csv", name.stem().string(), run, file_sha256(file).substr(0, digest_letters)))
       .string();
 }
 
 std::vector<std::string> StoredOutput::put(const std::vector<std::string>& files) const {
   const std::optional<std::string> earlier = text_in(store_, record_name);
   std::map<std::string, std::string> addresses{{folder_.string(), store_.address().recorded()}};
+  const std::string run = file_sha256(files.back()).substr(0, run_letters);
   std::vector<std::string> put;
   std::vector<std::string> names;
   for (const std::string& file : files) {
@@ -105,7 +109,7 @@ std::vector<std::string> StoredOutput::put(const std::vector<std::string>& files
       continue;
     }
     std::string text = read_file_bytes(file, most_table_bytes);
-    std::string name = name_in_store(file);
+    std::string name = name_in_store(file, run);
     if (name.ends_with(".json")) {
       auto json = parse_json_object<Json>(text, {.file = file});
       rename_all(json, addresses);
@@ -114,6 +118,7 @@ std::vector<std::string> StoredOutput::put(const std::vector<std::string>& files
     try {
       store_.put(name, text);
     } catch (const Error& error) {
+      remove_tables(names);
       throw Error(ErrorKind::output, fmt::format("could not be put: {}", error.what()), error.file());
     }
     addresses[file] = store_.shown(name);
@@ -121,22 +126,35 @@ std::vector<std::string> StoredOutput::put(const std::vector<std::string>& files
     put.push_back(store_.shown(name));
     names.push_back(std::move(name));
   }
-  if (earlier && !names.empty() && names.back() == record_name) remove_tables_of(*earlier, names);
+  if (earlier && !names.empty() && names.back() == record_name) remove_tables(tables_of(*earlier));
   return put;
 }
 
-// The new run.json is in place: whatever goes wrong now leaves files that nobody reads.
-void StoredOutput::remove_tables_of(const std::string& earlier, const std::vector<std::string>& kept) const {
+// These tables have no reader: if the store cannot remove them, they stay.
+void StoredOutput::remove_tables(const std::vector<std::string>& names) const {
   try {
-    for (const RecordedTable& table : parse_run_record(earlier, record_name).tables) {
-      // What a run.json names otherwise may be a file of somebody else.
-      const bool is_ours = table.sha256 && table.sha256->size() > digest_letters &&
-                           table.name.ends_with(fmt::format(".{}.csv", table.sha256->substr(0, digest_letters)));
-      if (is_ours && std::ranges::find(kept, table.name) == kept.end()) store_.remove(table.name);
+    for (const std::string& name : names) {
+      if (name.ends_with(".csv")) store_.remove(name);
     }
   } catch (const Error&) {
     return;
   }
+}
+
+// The tables that a run.json of this program names, as far as `put` has named them. Others may be files of somebody
+// else.
+std::vector<std::string> StoredOutput::tables_of(const std::string& run_json) {
+  std::vector<std::string> names;
+  try {
+    for (const RecordedTable& table : parse_run_record(run_json, record_name).tables) {
+      const bool is_ours = table.sha256 && table.sha256->size() > digest_letters &&
+                           table.name.ends_with(fmt::format(".{}.csv", table.sha256->substr(0, digest_letters)));
+      if (is_ours) names.push_back(table.name);
+    }
+  } catch (const Error&) {
+    return {};
+  }
+  return names;
 }
 
 void StoredOutput::forget() const {

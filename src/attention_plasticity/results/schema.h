@@ -10,6 +10,7 @@
 
 #include "attention_plasticity/head_result.h"
 #include "attention_plasticity/results/csv.h"
+#include "attention_plasticity/stats/jackknife.h"
 #include "attention_plasticity/tables.h"
 
 // The one schema of what a run writes: its tables, their columns, what each column means and its value for a head.

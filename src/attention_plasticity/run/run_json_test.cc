@@ -36,7 +36,7 @@ MeasuredRun run(const RunConfig& config) {
 
 std::string text_of(const MeasuredRun& run, std::span<const WrittenFile> files, const RunResources& resources = {}) {
   const RunSummary summary = summarize_run(run.result, run.config);
-  return run_json_text(finished_run(run.plan, run.config, run.result, summary, resources).record, files);
+  return run_json_text(run_contents(run.plan, run.config, run.result, summary, resources).record, files);
 }
 
 json json_of(const MeasuredRun& run) { return json::parse(text_of(run, written(), {2, 1.5, 2.75, 1 << 20})); }

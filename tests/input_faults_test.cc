@@ -1,5 +1,5 @@
-// Runs whose input calls fail, or that get no memory, at every place or at places spread over the whole run: they end
-// with an error, never by a signal, and what a reader sees is old or new, never mixed.
+// Runs of which one input call fails, at every call in turn: they end with an error, never by a signal, and a reader
+// sees old or new results, never a mix.
 
 #include <fmt/format.h>
 
@@ -53,7 +53,6 @@ class InputFaults : public ::testing::Test {
     Surroundings surroundings;
     surroundings.folder = here_.path();
     environment.emplace_back("LD_PRELOAD=" + input_faults_library());
-    environment.emplace_back("ARROW_DEFAULT_MEMORY_POOL=system");  // others take memory past malloc
     environment.emplace_back("AP_INPUT_FOLDER=" + fs::canonical(*shared_ / "dump").string());
     surroundings.environment = std::move(environment);
     return run_program(
@@ -124,36 +123,6 @@ TEST_F(InputFaults, ShortReadsAreReadOn) {
   fail_at_every_input(true);
   EXPECT_EQ(codes_, std::set<int>{0});
 }
-
-/// Parts of 500 places, so that they run at the same time.
-class MemoryFaults : public InputFaults, public ::testing::WithParamInterface<int> {
- protected:
-  static constexpr long places = 500;
-  static constexpr int parts = 5;
-
-  long allocations() {
-    EXPECT_EQ(start(1 - before_, {"AP_MEMORY_LOG=" + log().string()}).code, 0);
-    before_ = 1 - before_;
-    return std::stol(read_bytes(log()));
-  }
-
-  /// At `count` places over the run, `length` allocations in a row.
-  void fail_at_places(long count, long length) {
-    const long all = allocations();
-    ASSERT_GT(all, places);
-    for (long i = GetParam(); i < count && !HasFatalFailure(); i += parts) {
-      const long at = 1 + i * all / count;
-      judge(start(1 - before_, {fmt::format("AP_MEMORY_AT={}", at), fmt::format("AP_MEMORY_COUNT={}", length)}),
-            fmt::format("allocation {} of {}", at, all));
-    }
-  }
-};
-
-TEST_P(MemoryFaults, OnceEndsInAnErrorOrCostsAHead) { fail_at_places(places, 1); }
-
-TEST_P(MemoryFaults, ManyInARowEndInAnErrorOrCostHeads) { fail_at_places(places / 5, 20); }
-
-INSTANTIATE_TEST_SUITE_P(Part, MemoryFaults, ::testing::Range(0, 5));
 
 }  // namespace
 }  // namespace attention_plasticity

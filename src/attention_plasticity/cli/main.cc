@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -75,22 +74,15 @@ int report(const std::string& file, const std::string& message, int code) {
   return code;
 }
 
-// Says so without a byte of memory, should even the words of a message not fit.
-int report_lack_of_memory() {
-  constexpr std::string_view line =
-      "attention-plasticity: there is not enough memory; pass fewer --max_workers, or a --memory_limit\n";
-  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return exit_code(ErrorKind::output);
-  return exit_code(ErrorKind::input);
-}
-
-// What the exception that is being handled means: a message and an exit code.
+// Reports the exception that is being handled, and returns its exit code.
 int report_failure() {
   try {
     throw;
   } catch (const Error& error) {
     return report(error.file(), error.what(), exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
-    return report_lack_of_memory();
+    return report("", "there is not enough memory; pass fewer --max_workers, or a --memory_limit",
+                  exit_code(ErrorKind::input));
   } catch (const std::exception& error) {
     return std::ferror(stdout) == 0 ? report("", error.what(), exit_code(ErrorKind::input)) : 0;
   }
@@ -107,11 +99,7 @@ int main(int argc, char** argv) {
   try {
     code = ap::dispatch({argv + 1, argv + argc});
   } catch (...) {
-    try {
-      code = ap::report_failure();
-    } catch (const std::bad_alloc&) {
-      code = ap::report_lack_of_memory();
-    }
+    code = ap::report_failure();
   }
   // A full disk or a closed pipe is noticed while printing, or when the rest is flushed.
   const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;

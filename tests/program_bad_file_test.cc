@@ -56,7 +56,7 @@ std::vector<BadFileCase> bad_files() {
        })},
       {"RunsOfAWidthOf2To30", "the vectors have 1073741824 components, and at most 65536 are read",
        crafted([] { return runs_of_zeros(4, std::int64_t{1} << 30); })},
-      {"RunsThatClaimAWidthOf64", "page 1 holds 1073741824 entries, and 256 are left of those that the footer says",
+      {"RunsThatClaimAWidthOf64", "a page holds 1073741824 entries, and 256 are left of those that the footer says",
        crafted([] {
          CraftedFile file = runs_of_zeros(4, std::int64_t{1} << 30);
          file.columns.back().entries = 4 * 64;
@@ -66,7 +66,8 @@ std::vector<BadFileCase> bad_files() {
        crafted([] { return runs_of_zeros(1000, 64000); })},
       {"ZstdOfAGibibyte", "the vectors have 268435456 components, and at most 65536 are read",
        crafted([] { return compressed_zeros(std::int64_t{1} << 28); })},
-      {"ZstdThatClaimsOneRow", "says 1073741846 bytes, and its 64 entries take at most 66560", crafted([] {
+      {"ZstdThatClaimsOneRow", "column 'vector' takes 1073741888 bytes in memory, and by the footer at most 1082615",
+       crafted([] {
          CraftedFile file = compressed_zeros(std::int64_t{1} << 28);
          file.columns.back().entries = 64;
          file.columns.back().pages.back().entries = 64;

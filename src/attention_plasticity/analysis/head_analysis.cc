@@ -14,6 +14,7 @@
 #include "attention_plasticity/analysis/time_points.h"
 #include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/plasticity/key_buckets.h"
 #include "attention_plasticity/plasticity/position_frame.h"
 #include "attention_plasticity/random/numpy_generator.h"
 #include "attention_plasticity/stats/householder.h"
@@ -26,18 +27,17 @@ namespace {
 
 // Sign of the mean over buckets of the mean key of each bucket; 0 counts as +1.
 std::vector<double> orientation(const RowsView& keys) {
-  CountedMap<std::int64_t, std::pair<double, CountedVector<double>>> buckets;  // count, sum
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    throw_if_stopped_at(i);
-    auto& [count, sum] = buckets[keys.bucket[i]];
-    count += 1;
-    sum.resize(keys.width);
-    const auto vector = keys.row(i);
-    for (std::size_t c = 0; c < keys.width; ++c) sum[c] += static_cast<double>(vector[c]);
-  }
   std::vector<double> sign(keys.width, 0.0);
-  for (const auto& [bucket, of_bucket] : buckets) {
-    for (std::size_t c = 0; c < keys.width; ++c) sign[c] += of_bucket.second[c] / of_bucket.first;
+  std::vector<double> sum(keys.width);
+  for (const auto& [bucket, of_bucket] : group_by_bucket(keys)) {
+    std::ranges::fill(sum, 0.0);
+    for (const std::size_t i : of_bucket.rows) {
+      throw_if_stopped_at(i);
+      const auto vector = keys.row(i);
+      for (std::size_t c = 0; c < keys.width; ++c) sum[c] += static_cast<double>(vector[c]);
+    }
+    const auto count = static_cast<double>(of_bucket.rows.size());
+    for (std::size_t c = 0; c < keys.width; ++c) sign[c] += sum[c] / count;
   }
   for (double& value : sign) value = value < 0 ? -1.0 : 1.0;
   return sign;
@@ -110,13 +110,14 @@ PositionModel follow_position(const RowsView& queries, std::span<const double> o
   return {PositionFrame(orientation, reflection), std::move(reflected_lines)};
 }
 
-PooledSettings pooled_settings(const AnalysisOptions& options) {
+PooledSettings pooled_settings(const AnalysisOptions& options, const std::optional<ResultLimit>& limit) {
   return {options.method,
           options.sampler,
           options.weighting,
           options.sliding_window_unit,
           options.num_pairs_per_bucket,
-          options.max_relative_distance};
+          options.max_relative_distance,
+          limit};
 }
 
 ExactSettings exact_settings(const AnalysisOptions& options, const Rotation& rotation) {
@@ -171,8 +172,9 @@ MeasuredHead measure_head(const HeadId& head, KeptRows captured_queries, const O
                  .of_head(queries.example, key_rows.example);
   }
   const GeneratorSeed seed = head_seed(options.seed, head);
-  MeasuredPlasticity pooled = measure_plasticity(queries, key_rows, model.frame, model.lines, pooled_settings(options),
-                                                 groups.rows, NumpyGenerator(seed));
+  MeasuredPlasticity pooled =
+      measure_plasticity(queries, key_rows, model.frame, model.lines, pooled_settings(options, context.limit),
+                         groups.rows, NumpyGenerator(seed));
   std::optional<MeasuredExact> exact;
   if (context.rotation != nullptr && options.num_triples > 0) {
     exact = measure_exact_plasticity(queries, key_rows, exact_settings(options, *context.rotation), groups.rows,

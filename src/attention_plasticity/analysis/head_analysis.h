@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "attention_plasticity/analysis/kept_rows.h"
 #include "attention_plasticity/analysis/run_groups.h"
 #include "attention_plasticity/analysis_options.h"
+#include "attention_plasticity/base/memory_limit.h"
 #include "attention_plasticity/head_result.h"
 #include "attention_plasticity/rotation.h"
 #include "attention_plasticity/stats/jackknife.h"
@@ -38,12 +40,14 @@ struct HeadContext {
   const RunGroups* groups = nullptr;
   /// R² of a component without spread: 0, or 1 as in the Python toolkit.
   ConstantComponent constant_component = ConstantComponent::has_no_fit;
+  /// The memory that the result may take. Null: any.
+  std::optional<ResultLimit> limit = {};
 };
 
 /// The whole analysis of one head (docs/method.md): what analyze_head() does, without its checks of each value.
 ///
 /// Throws Error(input) when there are no rows, columns differ in length, queries and keys differ in width, or a
-/// rotation has more components than they have.
+/// rotation has more components than they have, and before cells are measured that take more memory than allowed.
 MeasuredHead measure_head(const HeadId& head, KeptRows queries, const OrientedKeys& keys,
                           const AnalysisOptions& options, const HeadContext& context = {});
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "attention_plasticity/base/finite.h"
-#include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/random/numpy_generator.h"
@@ -77,8 +76,6 @@ void KeptRows::subsample(const AnalysisOptions& options, std::uint64_t first_own
     view_.example = owned_.example;
   }
   if (!options.max_tokens_per_head || view_.size() <= *options.max_tokens_per_head) return;
-  // The rows that are kept, and as many numbers as there are rows to draw them from.
-  const MemoryCharge memory(sizeof(std::size_t) * (view_.size() + *options.max_tokens_per_head));
   const auto kept = NumpyGenerator(options.seed).choice_without_replacement(view_.size(), *options.max_tokens_per_head);
   HeadRows picked = pick(view_, kept);
   owned_ = std::move(picked);

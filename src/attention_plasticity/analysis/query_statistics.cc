@@ -5,8 +5,8 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <vector>
 
-#include "attention_plasticity/base/counted_containers.h"
 #include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/random/numpy_generator.h"
 #include "attention_plasticity/stats/kolmogorov.h"
@@ -34,8 +34,8 @@ double mean_magnitude(std::span<const double> values) {
 }
 
 // log2(t + 1) of each position minus that of the smallest. The difference of two logarithms would have few digits left.
-CountedVector<double> near_log_positions(std::span<const double> position, double smallest) {
-  CountedVector<double> result(position.size());
+std::vector<double> near_log_positions(std::span<const double> position, double smallest) {
+  std::vector<double> result(position.size());
   std::ranges::transform(position, result.begin(), [smallest](double t) {
     return std::log1p((t - smallest) / (smallest + 1.0)) / std::numbers::ln2;
   });
@@ -44,10 +44,10 @@ CountedVector<double> near_log_positions(std::span<const double> position, doubl
 
 // log2(t + 1) of each position, or where they lie close together for their size its difference from some number. Most
 // positions are small whole numbers that occur many times, so their values are kept.
-CountedVector<double> log_positions(std::span<const double> position) {
+std::vector<double> log_positions(std::span<const double> position) {
   if (const double origin = line_origin(position); origin > 0) return near_log_positions(position, origin);
   std::vector<double> known(4096, -1.0);
-  CountedVector<double> result(position.size());
+  std::vector<double> result(position.size());
   for (std::size_t i = 0; i < position.size(); ++i) {
     const double t = position[i];
     const auto whole = t < static_cast<double>(known.size()) ? static_cast<std::size_t>(t) : known.size();
@@ -83,13 +83,13 @@ double ks_p(KolmogorovBins& bins, std::span<const std::uint16_t> codes, double c
 }  // namespace
 
 ScalarPredictability scalar_predictability(std::span<const double> position, std::span<const double> s) {
-  CountedVector<double> y = log_positions(position);
+  std::vector<double> y = log_positions(position);
   centre(y);
   ScalarPredictability result;
   result.mae_baseline = mean_magnitude(y);
   result.mae_projection = result.mae_baseline;
   if (!s.empty()) {
-    CountedVector<double> x(s.begin(), s.end());
+    std::vector<double> x(s.begin(), s.end());
     centre(x);
     const auto product_sum = [&](std::span<const double> a, std::span<const double> b) {
       return sum_terms(a.size(), [&](std::size_t i) { return a[i] * b[i]; });
@@ -109,7 +109,7 @@ ScalarPredictability scalar_predictability(std::span<const double> position, std
 
 Normality residual_normality(std::span<const double> position, std::span<const double> first_component, double slope,
                              double origin) {
-  CountedVector<double> residual(first_component.begin(), first_component.end());
+  std::vector<double> residual(first_component.begin(), first_component.end());
   double largest = 0;
   for (std::size_t i = 0; i < residual.size(); ++i) {
     largest = std::max(largest, std::abs(residual[i]));
@@ -122,7 +122,7 @@ Normality residual_normality(std::span<const double> position, std::span<const d
   if (sums.squares() <= static_cast<double>(residual.size()) * rounding * rounding) return {};
   Normality result = normality(sums);
   const double codes_per_unit = 4096.0 / deviation(sums);
-  CountedVector<std::uint16_t> codes(residual.size());
+  std::vector<std::uint16_t> codes(residual.size());
   std::ranges::transform(residual, codes.begin(), [&](double value) { return code_of(value, codes_per_unit); });
   KolmogorovBins bins;
   result.ks_p = ks_p(bins, codes, codes_per_unit, sums, [&](std::size_t row) { return residual[row] - sums.mean(); });

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 namespace attention_plasticity {
 namespace {
@@ -11,8 +12,8 @@ namespace {
 constexpr std::size_t most_groups = 20;
 constexpr std::size_t fewest_groups = 3;
 
-CountedVector<std::size_t> groups_of_rows(const RunGroups& groups, std::span<const std::uint64_t> documents) {
-  CountedVector<std::size_t> of_rows;
+std::vector<std::size_t> groups_of_rows(const RunGroups& groups, std::span<const std::uint64_t> documents) {
+  std::vector<std::size_t> of_rows;
   of_rows.reserve(documents.size());
   // Rows of a document mostly stand together.
   for (std::size_t i = 0; i < documents.size(); ++i) {

@@ -12,7 +12,7 @@ using Numbers = std::vector<std::size_t>;
 
 RunGroups groups_of(const Ids& reference) { return RunGroups(ranges_of(reference)); }
 
-Numbers listed(const CountedVector<std::size_t>& groups) { return {groups.begin(), groups.end()}; }
+Numbers listed(const std::vector<std::size_t>& groups) { return {groups.begin(), groups.end()}; }
 
 TEST(RunGroups, TakeDocumentsOfQueriesAndKeysInOrder) {
   EXPECT_EQ(distinct_examples(Ids{9, 3, 9}, Ids{5, 3}), (Ids{3, 5, 9}));

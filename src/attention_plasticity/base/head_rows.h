@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
-#include "attention_plasticity/base/counted_containers.h"
 #include "attention_plasticity/base/large_vector.h"
 #include "attention_plasticity/rows.h"
 
@@ -15,9 +15,9 @@ namespace attention_plasticity {
 /// check what RowsView promises.
 struct HeadRows {
   std::size_t width = 0;
-  CountedVector<std::int64_t> bucket;
-  CountedVector<std::uint64_t> example;
-  CountedVector<double> position;
+  std::vector<std::int64_t> bucket;
+  std::vector<std::uint64_t> example;
+  std::vector<double> position;
   LargeVector<float> vectors;  ///< rows adjoin
   std::optional<double> window;
 

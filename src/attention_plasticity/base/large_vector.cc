@@ -9,7 +9,6 @@
 #endif
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -90,15 +89,11 @@ class KeptBlocks {
 
 KeptBlocks& kept() {
   // Never destroyed, because a static vector may give its block back after all other static objects are gone.
-  // Not on the heap, since functions that must not fail may be the first to ask for it.
-  alignas(KeptBlocks) static std::array<std::byte, sizeof(KeptBlocks)> place;
-  static KeptBlocks& blocks = *new (place.data()) KeptBlocks;
+  static KeptBlocks& blocks = *new KeptBlocks;
   return blocks;
 }
 
 }  // namespace
-
-std::size_t block_bytes(std::size_t bytes) { return bytes < large_block_bytes ? bytes : rounded(bytes); }
 
 void* take_block(std::size_t bytes) {
   return bytes < large_block_bytes ? ::operator new(bytes, small_alignment) : kept().take(rounded(bytes));

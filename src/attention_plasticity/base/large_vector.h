@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "attention_plasticity/base/memory_account.h"
-
 namespace attention_plasticity {
 
 /// Blocks of at least this size begin at a multiple of 2 MiB and use huge pages if the system has them. A pass over a
@@ -24,43 +22,24 @@ void* take_block(std::size_t bytes);
 /// Gives back a block from `take_block(bytes)`.
 void give_back_block(void* block, std::size_t bytes) noexcept;
 
-/// The bytes that `take_block(bytes)` takes of the machine's memory at most.
-std::size_t block_bytes(std::size_t bytes);
-
 /// Gives memory that was freed, but that the allocator keeps for its next requests, back to the system. Takes
 /// milliseconds. Does nothing where the allocator cannot.
 void return_freed_memory() noexcept;
 
-/// An allocator on `take_block`. Elements without an initial value stay uninitialised. Its memory is counted in the
-/// account that the thread had when the container was made; the account goes with the memory where that is moved.
+/// An allocator on `take_block`. Elements without an initial value stay uninitialised.
 template <class T>
 struct BlockAllocator {
   using value_type = T;
-  using propagate_on_container_move_assignment = std::true_type;
-  using propagate_on_container_swap = std::true_type;
 
-  BlockAllocator() : account(MemoryAccount::current()) {}
+  BlockAllocator() = default;
   template <class U>
-  BlockAllocator(const BlockAllocator<U>& other)  // NOLINT(google-explicit-constructor): as allocators convert
-      : account(other.account) {}
-  /// A copy is counted where it is made.
-  BlockAllocator select_on_container_copy_construction() const { return {}; }
+  BlockAllocator(const BlockAllocator<U>& /*other*/) {}  // NOLINT(google-explicit-constructor): as allocators convert
 
   T* allocate(std::size_t n) {
     if (n > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
-    const std::size_t counted = account == nullptr ? 0 : block_bytes(n * sizeof(T));
-    if (account != nullptr) account->take(counted);
-    try {
-      return static_cast<T*>(take_block(n * sizeof(T)));
-    } catch (...) {
-      if (account != nullptr) account->give_back(counted);
-      throw;
-    }
+    return static_cast<T*>(take_block(n * sizeof(T)));
   }
-  void deallocate(T* memory, std::size_t n) {
-    give_back_block(memory, n * sizeof(T));
-    if (account != nullptr) account->give_back(block_bytes(n * sizeof(T)));
-  }
+  void deallocate(T* memory, std::size_t n) { give_back_block(memory, n * sizeof(T)); }
 
   template <class U>
   void construct(U* place) {
@@ -71,9 +50,7 @@ struct BlockAllocator {
     std::construct_at(place, std::forward<Arguments>(arguments)...);
   }
 
-  friend bool operator==(const BlockAllocator& a, const BlockAllocator& b) { return a.account == b.account; }
-
-  MemoryAccount* account;  ///< null: memory is not counted
+  friend bool operator==(const BlockAllocator&, const BlockAllocator&) { return true; }
 };
 
 /// A vector for large arrays of numbers. Elements that `resize(n)` adds are not initialised.

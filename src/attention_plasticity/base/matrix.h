@@ -2,8 +2,7 @@
 
 #include <cstddef>
 #include <span>
-
-#include "attention_plasticity/base/counted_containers.h"
+#include <vector>
 
 namespace attention_plasticity {
 
@@ -24,7 +23,7 @@ class Matrix {
  private:
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;
-  CountedVector<double> values_;
+  std::vector<double> values_;
 };
 
 }  // namespace attention_plasticity

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/dump/file_digest.h"
+#include "attention_plasticity/dump/file_bytes.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {

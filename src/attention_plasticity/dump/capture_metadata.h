@@ -9,7 +9,7 @@
 
 namespace attention_plasticity {
 
-/// What the capture tool wrote about a dump in `_saver_state.json`.
+/// The facts about a dump that the capture tool wrote into `_saver_state.json`.
 struct CaptureMetadata {
   std::optional<std::string> model_name;
   std::optional<std::string> sampling_strategy;  ///< `uniform`, `log` or `all`

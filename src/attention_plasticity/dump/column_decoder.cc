@@ -1,6 +1,5 @@
 #include "attention_plasticity/dump/column_decoder.h"
 
-#include <arrow/util/cpu_info.h>
 #include <arrow/util/float16.h>
 #include <parquet/column_reader.h>
 #include <parquet/exception.h>
@@ -19,11 +18,6 @@
 
 namespace attention_plasticity {
 namespace {
-
-// Arrow ends the process where there is no memory for what it looks up of the processor, at the first page that it
-// decodes (MemoryFaults). It is looked up when the program is loaded, which takes microseconds.
-// NOLINTNEXTLINE(bugprone-throwing-static-initialization)
-[[maybe_unused]] const auto* const processor = arrow::internal::CpuInfo::GetInstance();
 
 // The values and levels of a batch fit into the second-level cache.
 constexpr std::size_t batch = 16384;

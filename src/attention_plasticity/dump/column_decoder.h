@@ -6,8 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "attention_plasticity/dump/column_rules.h"
-#include "attention_plasticity/dump/vector_column.h"
+#include "attention_plasticity/dump/head_columns.h"
 
 namespace parquet {
 class ColumnDescriptor;

@@ -1,4 +1,4 @@
-#include "attention_plasticity/dump/column_rules.h"
+#include "attention_plasticity/dump/head_columns.h"
 
 #include <gtest/gtest.h>
 
@@ -78,8 +78,8 @@ std::optional<std::vector<Value>> one_by_one(const NumberBatch& numbers, Rule ru
 
 template <class Value>
 std::optional<std::vector<Value>> at_once(const NumberBatch& numbers,
-                                          bool (*append)(const NumberBatch&, CountedVector<Value>&)) {
-  CountedVector<Value> values;
+                                          bool (*append)(const NumberBatch&, std::vector<Value>&)) {
+  std::vector<Value> values;
   const bool appended = append(numbers, values);
   EXPECT_TRUE(appended || values.empty());
   return appended ? std::optional(std::vector<Value>(values.begin(), values.end())) : std::nullopt;
@@ -113,7 +113,7 @@ TEST(NumberBatch, OfOneKindIsTakenAtOnceWhereEachIsAllowed) {
 TEST(NumberBatch, OfSeveralKindsIsLeftToBeTakenOneByOne) {
   const std::vector<Number> mixed{std::int64_t{1}, std::uint64_t{1} << 63};
   const NumberBatch numbers{std::span(mixed)};
-  CountedVector<double> positions;
+  std::vector<double> positions;
   EXPECT_FALSE(append_positions(numbers, positions));
   EXPECT_FALSE(numbers.is_constant());
   EXPECT_EQ(numbers.size(), 2U);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,10 +9,27 @@
 
 #include "attention_plasticity/base/byte_range.h"
 #include "attention_plasticity/base/large_vector.h"
-#include "attention_plasticity/dump/file_digest.h"
-#include "attention_plasticity/dump/input_file.h"
+#include "attention_plasticity/dump/dump_files.h"
 
 namespace attention_plasticity {
+
+/// The XXH3 digest of 128 bits, of bytes that come piece by piece. It tells files apart and finds damage at the speed
+/// of memory; it is no protection against someone who makes two files of one digest on purpose.
+class FileDigest {
+ public:
+  FileDigest();
+  ~FileDigest();
+  FileDigest(const FileDigest&) = delete;
+  FileDigest& operator=(const FileDigest&) = delete;
+
+  void add(std::span<const std::uint8_t> bytes);
+  /// 32 hexadecimal digits in lower case, as `xxhsum -H2` prints them.
+  std::string finish() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// The parts of a file that are being decoded, in memory, and a digest of the whole file made of the same bytes.
 class FileBytes {

@@ -25,6 +25,9 @@ using Kind = ParquetFile::Kind;
 /// column that compresses better than this holds hardly more than one number, and its memory grows as it is read.
 constexpr std::size_t plausible_compression = 64;
 
+/// Memory for the values of a column that are decoded at once.
+constexpr std::uint64_t batch_bytes = std::uint64_t{1} << 20;
+
 std::size_t width_by_footer(const ParquetFile& source, const Column& vector) {
   const std::uint64_t entries = source.entries(vector);
   return source.rows() > 0 && entries % source.rows() == 0 ? static_cast<std::size_t>(entries / source.rows()) : 0;
@@ -48,6 +51,19 @@ class HeadFileReader {
   }
 
   void fetch() const { source_.fetch(); }
+
+  HeadFileSize size() const {
+    HeadFileSize size;
+    size.rows = source_.rows();
+    size.width = width_by_footer(source_, vector_);
+    const std::uint64_t numbers = 8 * size.rows * (example_ ? 3 : 2);
+    const std::uint64_t vectors = sizeof(float) * source_.entries(vector_);
+    size.row_bytes = numbers + vectors;
+    // Memory that is not reserved at once grows by doubling, with the old and the new memory there together.
+    const bool is_reserved = std::max(8 * std::uint64_t{size.rows}, vectors) <= most_reserved_bytes();
+    size.read_bytes = (is_reserved ? 1 : 3) * size.row_bytes + source_.decode_bytes() + batch_bytes;
+    return size;
+  }
 
   HeadFile read() {
     if (options_.expected) source_.require_same(*options_.expected);
@@ -263,6 +279,10 @@ HeadTokens read_head_tokens(std::shared_ptr<const InputFile> file, Side side) {
 
 HeadTokens read_head_tokens(const std::filesystem::path& file, Side side) {
   return read_head_tokens(std::make_shared<DiskFile>(file), side);
+}
+
+HeadFileSize measure_head_file(std::shared_ptr<const InputFile> file, Side side, const ReadOptions& options) {
+  return HeadFileReader(std::move(file), side, HeadPart::rows, options).size();
 }
 
 HeadFile read_head_file(std::shared_ptr<const InputFile> file, Side side, const ReadOptions& options) {

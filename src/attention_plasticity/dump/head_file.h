@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attention_plasticity/base/head_rows.h"
-#include "attention_plasticity/dump/input_file.h"
+#include "attention_plasticity/dump/dump_files.h"
 #include "attention_plasticity/dump/layout.h"
 
 // Reads one `data.parquet` to the depth that is needed: its footer, its rows without their vectors, or its rows. Each
@@ -32,7 +32,7 @@
 
 namespace attention_plasticity {
 
-/// What the footer of a head file says.
+/// The size of a head file, as its footer says.
 struct HeadFooter {
   std::size_t rows = 0;
   std::size_t width = 0;  ///< components of a vector: the file's components over its rows; 0 if that is not whole
@@ -47,16 +47,16 @@ HeadFooter read_head_footer(std::shared_ptr<const InputFile> file,
                             std::size_t max_vector_width = default_max_vector_width);
 HeadFooter read_head_footer(const std::filesystem::path& file, std::size_t max_vector_width = default_max_vector_width);
 
-/// Whether the pages of a head file have checksums. Throws as `read_head_footer` does.
+/// True if the pages of a head file have checksums. Throws as `read_head_footer` does.
 bool has_page_checksums(std::shared_ptr<const InputFile> file);
 bool has_page_checksums(const std::filesystem::path& file);
 
 /// The rows of a head file, in file order, without their vectors. The columns are those of HeadRows.
 struct HeadTokens {
   std::size_t width = 0;  ///< as in HeadFooter
-  CountedVector<std::int64_t> bucket;
-  CountedVector<std::uint64_t> example;
-  CountedVector<double> position;
+  std::vector<std::int64_t> bucket;
+  std::vector<std::uint64_t> example;
+  std::vector<double> position;
   std::optional<double> window;
 };
 
@@ -69,11 +69,11 @@ struct ReadOptions {
   bool drop_non_finite = false;
   /// The most components of a vector. Wider ones are an error before anything is decoded.
   std::size_t max_vector_width = default_max_vector_width;
-  /// Which file was there when the run was prepared. Another one, or a changed one, is an error. None: not compared.
+  /// The file that was there when the run was prepared. Another one, or a changed one, is an error. Null: not compared.
   std::optional<FileIdentity> expected = {};
 };
 
-/// Which file was read, by its bytes.
+/// The file that was read, by its bytes.
 struct InputDigest {
   std::uint64_t file_bytes = 0;  ///< the size of the file
   /// XXH3 of 128 bits of the whole file, in hexadecimal digits, from the bytes that were decoded; empty: not taken
@@ -90,6 +90,17 @@ struct HeadFile {
   std::size_t dropped_rows = 0;  ///< by `ReadOptions::drop_non_finite`
   InputDigest input;
 };
+
+/// How much memory reading a head file takes, by its footer and the headers of its dictionaries.
+struct HeadFileSize {
+  std::size_t rows = 0;
+  std::size_t width = 0;         ///< as in HeadFooter
+  std::uint64_t row_bytes = 0;   ///< of all rows in memory
+  std::uint64_t read_bytes = 0;  ///< the most while the file is read, with its rows
+};
+/// Measures a file before it is read. All numbers are upper bounds: read_head_file() refuses a file that turns out to
+/// be larger. Throws as it does, as far as the footer shows what is wrong.
+HeadFileSize measure_head_file(std::shared_ptr<const InputFile> file, Side side, const ReadOptions& options = {});
 
 /// Reads the rows. Throws also when all of them were dropped.
 HeadFile read_head_file(std::shared_ptr<const InputFile> file, Side side, const ReadOptions& options = {});

@@ -3,6 +3,7 @@
 #include <arrow/array.h>
 #include <arrow/builder.h>
 #include <arrow/io/file.h>
+#include <arrow/memory_pool.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
 #include <fmt/format.h>
@@ -22,7 +23,6 @@
 #include <vector>
 
 #include "attention_plasticity/base/atomic_file.h"
-#include "attention_plasticity/dump/counted_pool.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
@@ -60,7 +60,7 @@ std::shared_ptr<arrow::Array> integers(const Values& values) {
   return narrow ? build<arrow::Int32Builder>(values) : build<arrow::Int64Builder>(values);
 }
 
-std::shared_ptr<arrow::Array> positions(const CountedVector<double>& values) {
+std::shared_ptr<arrow::Array> positions(const std::vector<double>& values) {
   const bool whole = std::ranges::all_of(
       values, [](double value) { return value == std::floor(value) && value <= largest_exact_integer; });
   return whole ? integers(values) : build<arrow::DoubleBuilder>(values);
@@ -145,9 +145,9 @@ void HeadFileStream::write(const HeadRows& rows) {
       state_ = std::make_unique<State>();
       PARQUET_ASSIGN_OR_THROW(state_->sink, arrow::io::FileOutputStream::Open(file_.string()));
       PARQUET_ASSIGN_OR_THROW(
-          state_->writer,
-          parquet::arrow::FileWriter::Open(*table->schema(), usual_pool(), state_->sink, properties(rows, options_),
-                                           parquet::ArrowWriterProperties::Builder().store_schema()->build()));
+          state_->writer, parquet::arrow::FileWriter::Open(
+                              *table->schema(), arrow::default_memory_pool(), state_->sink, properties(rows, options_),
+                              parquet::ArrowWriterProperties::Builder().store_schema()->build()));
     }
     PARQUET_THROW_NOT_OK(state_->writer->WriteTable(*table, static_cast<std::int64_t>(options_.rows_per_group)));
   } catch (const std::exception& failure) {

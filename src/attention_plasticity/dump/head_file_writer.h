@@ -25,7 +25,7 @@ struct WriteOptions {
 /// or the columns of `rows` differ in length.
 void write_head_file(const std::filesystem::path& file, const HeadRows& rows, const WriteOptions& options = {});
 
-/// The same file, written piece by piece under a name that is its own. Members throw Error(output) as write_head_file
+/// Writes a head file piece by piece, under a name that is its own. Members throw Error(output) as write_head_file
 /// does. A file that is not closed is not whole, and stays where it is.
 class HeadFileStream {
  public:

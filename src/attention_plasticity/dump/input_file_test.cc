@@ -1,4 +1,4 @@
-#include "attention_plasticity/dump/input_file.h"
+#include "attention_plasticity/dump/dump_files.h"
 
 #include <arrow/type.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,8 @@
 #include <array>
 #include <chrono>
 
-#include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/dump/crafted_parquet_testing.h"
-#include "attention_plasticity/dump/file_digest.h"
+#include "attention_plasticity/dump/file_bytes.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/odd_parquet_testing.h"
 #include "attention_plasticity/dump/parquet_file.h"
@@ -91,16 +90,6 @@ TEST(InputFile, ThatChangesWhileAHeadIsReadIsAnError) {
   source.read_numbers(0, bucket, [](const NumberBatch&) { return true; });
   fs::last_write_time(file, fs::last_write_time(file) + std::chrono::seconds(1));
   EXPECT_EQ(input_error(file, [&] { source.finish(); }), "the file changed while it was read" + run_again);
-}
-
-TEST(InputFile, IsNotCalledDamagedWhereMemoryIsShort) {
-  const TemporaryFolder folder;
-  const fs::path file = folder / "data.parquet";
-  write_bytes(file, zero_vectors(6, 3).bytes());
-  MemoryAccount account(1000);
-  const MemoryAccount::Scope scope(&account);
-  EXPECT_THROW(read_head_file(file, Side::query), OverMemoryLimit);
-  EXPECT_EQ(account.held(), 0U);
 }
 
 TEST(FileDigest, IsXxh3Of128Bits) {

@@ -3,18 +3,98 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "attention_plasticity/base/folder_names.h"
-#include "attention_plasticity/dump/near_heads.h"
+#include "attention_plasticity/base/head_number.h"
+#include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The head that the name of a folder means.
+struct NamedHead {
+  Side side;
+  HeadKey head;
+};
+
+/// Takes `letter` and digits off the front of `text`. A number that no int holds becomes the largest int.
+std::optional<int> take_number(std::string_view& text, char letter, std::ptrdiff_t least_digits) {
+  if (!text.starts_with(letter)) return std::nullopt;
+  int number = 0;
+  const char* const first = text.data() + 1;
+  const char* const last = text.data() + text.size();
+  // from_chars would take a minus sign.
+  if (first == last || *first == '-') return std::nullopt;
+  const auto [end, error] = std::from_chars(first, last, number);
+  if (end - first < least_digits) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return error == std::errc{} ? number : std::numeric_limits<int>::max();
+}
+
+/// The head that a name means by its form: l, digits, h, digits and q or k. The numbers may be too large.
+std::optional<NamedHead> parse_form(std::string_view name, std::ptrdiff_t least_digits) {
+  const auto layer = take_number(name, 'l', least_digits);
+  if (!layer) return std::nullopt;
+  const auto head = take_number(name, 'h', least_digits);
+  if (!head || (name != "q" && name != "k")) return std::nullopt;
+  return NamedHead{name == "q" ? Side::query : Side::key, {*layer, *head}};
+}
+
+/// The head that a folder's name means, with at least two digits for each number.
+std::optional<NamedHead> parse_head_name(std::string_view name) {
+  const auto named = parse_form(name, 2);
+  const bool is_numbered = named && std::max(named->head.layer, named->head.head) <= most_head_number;
+  return is_numbered ? named : std::nullopt;
+}
+
+/// Entries of a dump's folder that look like heads but are none. Users are warned, because a dump without them is
+/// another dump.
+class LeftOut {
+ public:
+  /// Takes note of a file in a sub-folder that is not a head.
+  void add(std::string_view folder, std::string_view file) {
+    if (!parse_form(folder, 1)) return;
+    if (file == "data.parquet") heads_.emplace(folder);
+    if (file.starts_with("data.parquet.")) heads_.insert(fmt::format("{}/{}", folder, file));
+  }
+  /// Takes note of a file beside the sub-folders.
+  void add(std::string_view file) {
+    if (!file.ends_with(".parquet")) return;
+    (parse_form(file.substr(0, file.find('.')), 1) ? heads_ : others_).emplace(file);
+  }
+
+  std::vector<std::string> warnings() const {
+    return heads_.empty() ? std::vector<std::string>{} : std::vector{text(heads_)};
+  }
+  /// The advice in a message about a folder without heads, where any Parquet file may have been meant as one.
+  std::string advice() const {
+    if (heads_.empty() && others_.empty()) return "check that this is the folder of a dump";
+    return text(heads_.empty() ? others_ : heads_);
+  }
+
+ private:
+  static std::string text(const std::set<std::string>& names) {
+    const std::string first = shown_text(*names.begin());
+    const std::string all =
+        names.size() == 1 ? first + " is" : fmt::format("{} and {} more are", first, names.size() - 1);
+    return fmt::format(
+        "{} left out: a head is a folder named like l00h00q, with two digits or more for numbers from 0 to {}, that "
+        "holds "
+        "data.parquet, not compressed",
+        all, most_head_number);
+  }
+
+  std::set<std::string> heads_;
+  std::set<std::string> others_;
+};
 
 /// True for a broken link too: a head that was captured but cannot be read is an error, not a gap.
 bool has_data_file(const fs::path& folder) {
@@ -62,28 +142,18 @@ void add_head(DumpLayout& layout, const NamedHead& named, const std::string& nam
   }
 }
 
-// A folder that is not a head because of its name or of the name of the file in it.
-void add_near_head(NearHeads& near, const fs::path& folder) {
-  const std::string name = folder.filename().string();
-  if (has_data_file(folder)) return near.add(name, "data.parquet");
-  if (!parse_head_name(name, 1)) return;
-  for (const std::string_view file : compressed_data_files()) {
-    std::error_code unknown;
-    if (fs::exists(folder / file, unknown)) near.add(name, file);
-  }
-}
-
-DumpLayout heads_in(const fs::path& folder, NearHeads& near) {
+DumpLayout heads_in(const fs::path& folder, LeftOut& left_out) {
   DumpLayout layout;
   layout.folder = folder;
   for (const std::string& name : names_in(folder)) {
     const auto named = parse_head_name(name);
     if (!may_be_folder(folder / name)) {
-      near.add(name);
+      left_out.add(name);
     } else if (named && has_data_file(folder / name)) {
       add_head(layout, *named, name);
-    } else {
-      add_near_head(near, folder / name);
+    } else if (parse_form(name, 1)) {
+      std::error_code ignored;
+      for (const std::string& file : folder_names(folder / name, ignored)) left_out.add(name, file);
     }
   }
   return layout;
@@ -105,11 +175,8 @@ std::set<std::string> sub_folders_with_heads(const fs::path& root) {
 }
 
 /// "; its sub-folder x holds heads: pass `model_dir: x`", or what is wrong with what is there.
-std::string advice(const std::set<std::string>& with_heads, const NearHeads& near) {
-  if (with_heads.empty()) {
-    const std::string found = near.advice();
-    return found.empty() ? "; check that this is the folder of a dump" : "; " + found;
-  }
+std::string advice(const std::set<std::string>& with_heads, const LeftOut& left_out) {
+  if (with_heads.empty()) return "; " + left_out.advice();
   if (with_heads.size() == 1) {
     return fmt::format("; its sub-folder {0} holds heads: pass `model_dir: {0}`", *with_heads.begin());
   }
@@ -151,9 +218,9 @@ constexpr std::string_view looked_for = "folders named like l00h00q with a data.
 /// The layout that was found. Throws for a dump without heads. `missing`: there is no folder `model_dir`, and the root
 /// was searched instead.
 DumpLayout checked_layout(DumpLayout layout, const fs::path& root, const std::string& model_dir, bool missing,
-                          const std::set<std::string>& with_heads, const NearHeads& near) {
+                          const std::set<std::string>& with_heads, const LeftOut& left_out) {
   if (holds_heads(layout)) {
-    layout.warnings = near.warnings();
+    layout.warnings = left_out.warnings();
     if (missing) {
       layout.note =
           fmt::format("{} has no folder {}, but holds heads itself: these are used", root.string(), model_dir);
@@ -163,10 +230,10 @@ DumpLayout checked_layout(DumpLayout layout, const fs::path& root, const std::st
   if (missing) {
     throw Error(ErrorKind::input,
                 fmt::format("has neither a folder {} nor heads ({}) of its own{}", model_dir, looked_for,
-                            advice(with_heads, near)),
+                            advice(with_heads, left_out)),
                 root.string());
   }
-  throw Error(ErrorKind::input, fmt::format("holds no heads ({}){}", looked_for, advice(with_heads, near)),
+  throw Error(ErrorKind::input, fmt::format("holds no heads ({}){}", looked_for, advice(with_heads, left_out)),
               layout.folder.string());
 }
 
@@ -206,11 +273,11 @@ DumpLayout find_heads(const fs::path& root, const std::string& model_dir) {
   std::error_code error;
   const bool missing = !model_dir.empty() && fs::status(folder, error).type() == fs::file_type::not_found;
   if (!missing) require_folder(folder);
-  NearHeads near;
-  DumpLayout layout = heads_in(missing ? root : folder, near);
+  LeftOut left_out;
+  DumpLayout layout = heads_in(missing ? root : folder, left_out);
   const std::set<std::string> others =
       holds_heads(layout) ? std::set<std::string>{} : sub_folders_with_heads(layout.folder);
-  return checked_layout(std::move(layout), root, model_dir, missing, others, near);
+  return checked_layout(std::move(layout), root, model_dir, missing, others, left_out);
 }
 
 DumpLayout find_heads_among(std::span<const std::string> paths, const fs::path& root, const std::string& model_dir) {
@@ -221,22 +288,22 @@ DumpLayout find_heads_among(std::span<const std::string> paths, const fs::path& 
   DumpLayout layout;
   layout.folder = folder.empty() ? root : root / folder.substr(0, folder.size() - 1);
   std::set<std::string> others;
-  NearHeads near;
+  LeftOut left_out;
   for (const std::string& path : paths) {
     if (!path.starts_with(folder)) continue;
     const ListedFile listed = listed_file(std::string_view(path).substr(folder.size()));
     const auto named = listed.file == "data.parquet" ? parse_head_name(listed.folder) : std::nullopt;
     if (listed.folder.empty()) {
-      near.add(listed.file);
+      left_out.add(listed.file);
     } else if (named && listed.before.empty()) {
       add_head(layout, *named, std::string(listed.folder));
     } else if (named) {
       others.emplace(listed.before.substr(0, listed.before.size() - 1));
     } else if (listed.before.empty()) {
-      near.add(listed.folder, listed.file);
+      left_out.add(listed.folder, listed.file);
     }
   }
-  return checked_layout(std::move(layout), root, model_dir, missing, others, near);
+  return checked_layout(std::move(layout), root, model_dir, missing, others, left_out);
 }
 
 DumpLayout find_heads_in_store(const StoreAddress& address, const std::string& model_dir) {

@@ -25,19 +25,19 @@ std::string head_folder_name(Side side, HeadKey head);
 /// The heads of a dump and their files: a folder that holds `l00h00q/data.parquet`, `l00h00k/data.parquet`, ...
 ///
 /// A head is captured if its folder's name matches `l(\d\d+)h(\d\d+)[qk]`, with numbers up to 9999, and the folder has
-/// an entry `data.parquet`, readable or not. All other entries are ignored; `warnings` names those that look like heads
-/// (dump/near_heads.h).
+/// an entry `data.parquet`, readable or not. All other entries are ignored; `warnings` names those that look like
+/// heads.
 struct DumpLayout {
   std::filesystem::path folder;       ///< holds the head folders
   std::optional<std::string> note;    ///< one line for the user, if the heads were found in another folder than asked
-  std::vector<std::string> warnings;  ///< one line each: what looks like a head and is left out
+  std::vector<std::string> warnings;  ///< a line about entries that look like heads and are left out
   std::set<HeadKey> queries;          ///< captured query heads
   std::set<HeadKey> keys;             ///< captured key heads
   /// Folders whose names have more digits than `head_folder_name` writes. A head that has the usual folder too is not
   /// in here.
   std::map<std::pair<Side, HeadKey>, std::string> unusual_names;
 
-  /// Where the files are opened; null: on disk.
+  /// Opens the files. Null if they are on disk.
   std::shared_ptr<const DumpFiles> store;
   const DumpFiles& files() const { return store ? *store : disk_files(); }
 
@@ -52,12 +52,12 @@ struct DumpLayout {
 /// the message then names the sub-folders that do.
 DumpLayout find_heads(const std::filesystem::path& root, const std::string& model_dir);
 
-/// The same for a dump whose files are listed and need not be on disk yet: `paths`, with slashes, are relative to
+/// Finds the heads of a dump whose files are listed and need not be on disk yet: `paths`, with slashes, are relative to
 /// `root`.
 DumpLayout find_heads_among(std::span<const std::string> paths, const std::filesystem::path& root,
                             const std::string& model_dir);
 
-/// The same for a dump in an object store. Throws Error as Store does, too.
+/// Finds the heads of a dump in an object store. Throws Error as Store does, too.
 DumpLayout find_heads_in_store(const StoreAddress& address, const std::string& model_dir);
 
 }  // namespace attention_plasticity

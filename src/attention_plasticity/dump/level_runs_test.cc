@@ -1,4 +1,4 @@
-#include "attention_plasticity/dump/level_runs.h"
+#include "attention_plasticity/dump/vector_pages.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -10,20 +10,18 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/dump/column_kind.h"
-#include "attention_plasticity/dump/column_rules.h"
-#include "attention_plasticity/dump/input_file.h"
-#include "attention_plasticity/dump/vector_column.h"
+#include "attention_plasticity/dump/dump_files.h"
+#include "attention_plasticity/dump/head_columns.h"
 
 namespace attention_plasticity {
 
 /// The columns of a Parquet file as stored, a few thousand values at a time.
 ///
 /// They are read through Arrow's column readers instead of its tables. There fixed-size, large and plain lists are all
-/// entries with levels, and dictionaries and null-typed columns are plain numbers. Arrow gets to see only what was
-/// looked at before: a footer within limits whose numbers agree with each other and with the file's size, and pages
-/// that are no larger than their entries can be. Whatever the file's bytes, all failures are Error(input) with one line
-/// and the file; std::bad_alloc passes through, since memory that is short says nothing about the file.
+/// entries with levels, and dictionaries and null-typed columns are plain numbers. Arrow reads only a footer within
+/// limits (footer_scan.h) whose numbers agree with each other and with the file's size, and gets no more memory for
+/// pages than the footer claims. Whatever the file's bytes, all failures are Error(input) with one line and the file;
+/// std::bad_alloc passes through, since a lack of memory says nothing about the file.
 class ParquetFile {
  public:
   /// A column that exists and has an allowed type.
@@ -35,7 +33,7 @@ class ParquetFile {
 
   /// Reads the footer of a file. `max_vector_width` is the most components of a vector.
   ParquetFile(std::shared_ptr<const InputFile> file, std::size_t max_vector_width);
-  /// The same for a file on disk, which is opened first.
+  /// Opens a file on disk and reads its footer.
   ParquetFile(const std::filesystem::path& file, std::size_t max_vector_width);
   ~ParquetFile();
   ParquetFile(const ParquetFile&) = delete;
@@ -51,7 +49,7 @@ class ParquetFile {
 
   /// The column of that name, or none. Throws when it is of another kind or the name is used twice.
   std::optional<Column> find(const std::string& name, Kind kind) const;
-  /// The same, but throws when there is no such column; the message lists the columns.
+  /// The column of that name. Throws as find() does, and when there is no such column; the message lists the columns.
   Column require(const std::string& name, Kind kind) const;
 
   /// The names of the first columns, for a message.
@@ -65,6 +63,8 @@ class ParquetFile {
   /// then be read in order, and the bytes that are decoded are digested with the rest of the file. A remote file has no
   /// digest, since only a part of it is read.
   void prepare(const std::vector<Column>& columns, bool digest);
+  /// The memory that decoding the prepared columns takes at most, without the values that are decoded.
+  std::uint64_t decode_bytes() const;
   /// Fetches all prepared columns of a remote file at once. A file on disk is left as it is.
   void fetch() const;
 
@@ -79,10 +79,10 @@ class ParquetFile {
   /// To be called after the last column: throws when the file has changed meanwhile, and returns the digest of the
   /// whole file, empty without one.
   std::string finish();
-  /// What the store calls the content that was read; empty: not known.
+  /// The store's name for the content that was read; empty if it is not known.
   std::string etag() const;
 
-  /// Whether the first page of a column has a checksum. Writers give one to all pages of a file or to none.
+  /// True if the first page of a column has a checksum. Writers give one to all pages of a file or to none.
   bool has_checksums(const Column& column) const;
 
   /// Throws for a file whose footer and pages contradict each other; `how` says how.

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "attention_plasticity/dump/odd_parquet_testing.h"
-#include "attention_plasticity/dump/page_limits.h"
 
 namespace attention_plasticity {
 namespace {
@@ -92,24 +91,6 @@ TEST(TextColumn, SpeaksOfNoHeadWhereAFileIsDamaged) {
   EXPECT_EQ(refusal(), "the file is empty");
   write_bytes(file, "PAR2");
   EXPECT_EQ(refusal(), "this is not a Parquet file");
-}
-
-/// The header of a page of five entries that says `size` bytes (a varint in zigzag) before compression, and one byte.
-std::vector<std::uint8_t> page_of(const std::vector<std::uint8_t>& size) {
-  std::vector<std::uint8_t> bytes{0x15, 0x00, 0x15};
-  bytes.insert(bytes.end(), size.begin(), size.end());
-  const std::vector<std::uint8_t> rest{0x15, 0x02, 0x2c, 0x15, 0x0a, 0x00, 0x00, 0x07};
-  bytes.insert(bytes.end(), rest.begin(), rest.end());
-  return bytes;
-}
-
-TEST(TextColumn, PagesOfTextsMayBeLargeButNotOfAnySize) {
-  const ColumnChunk texts{.rows = 5, .entries = 5, .value_bytes = 4, .is_text = true};
-  const ColumnChunk numbers{.rows = 5, .entries = 5, .value_bytes = 4};
-  const auto hundred_megabytes = page_of({0x80, 0xc2, 0xd7, 0x5f});
-  EXPECT_NO_THROW(check_pages(hundred_megabytes, texts));
-  EXPECT_THROW(check_pages(hundred_megabytes, numbers), std::runtime_error);
-  EXPECT_THROW(check_pages(page_of({0xfe, 0xff, 0xff, 0xff, 0x0f}), texts), std::runtime_error);
 }
 
 }  // namespace

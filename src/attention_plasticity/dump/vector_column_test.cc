@@ -1,4 +1,4 @@
-#include "attention_plasticity/dump/vector_column.h"
+#include "attention_plasticity/dump/head_columns.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <span>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/base/stop_scope.h"
@@ -41,12 +43,12 @@ class CellMean {
   double total_ = 0;
 };
 
-using QueryBuckets = CountedMap<std::int64_t, CountedVector<std::size_t>>;
+using QueryBuckets = std::map<std::int64_t, std::vector<std::size_t>>;
 
 QueryBuckets rows_by_bucket(std::span<const std::int64_t> bucket) {
   QueryBuckets rows;
   // Consecutive rows are mostly of one bucket, which is then not looked up again.
-  CountedVector<std::size_t>* of_last = nullptr;
+  std::vector<std::size_t>* of_last = nullptr;
   for (std::size_t i = 0; i < bucket.size(); ++i) {
     if (i == 0 || bucket[i] != bucket[i - 1]) of_last = &rows[bucket[i]];
     of_last->push_back(i);
@@ -109,16 +111,19 @@ class Measurement {
       ++times;
       cells += queries_.window ? visible(bucket, positions(rows).mean()).size() : earlier;
     }
-    try {
-      head_.memory.set(cells * sizeof(Cell) + times * (sizeof(PooledTime) + sizeof(TimePoint)));
-    } catch (const OverMemoryLimit& over) {
-      throw OverMemoryLimit(over.needed(), over.limit(),
-                            counted_text(by_bucket.size(), "bucket") + " of queries and " +
-                                counted_text(key_buckets_.size(), "bucket") + " of keys make " +
-                                counted_text(cells, "cell"));
-    }
+    require_memory(by_bucket.size(), cells, cells * sizeof(Cell) + times * (sizeof(PooledTime) + sizeof(TimePoint)));
     head_.cells.reserve(cells);
     head_.times.reserve(times);
+  }
+
+  // Throws when cells and times of `bytes` do not fit.
+  void require_memory(std::size_t query_buckets, std::size_t cells, std::uint64_t bytes) const {
+    if (!settings_.limit || bytes <= settings_.limit->bytes) return;
+    const std::uint64_t beside = settings_.limit->memory_limit - settings_.limit->bytes;
+    throw over_memory_limit(beside + bytes, settings_.limit->memory_limit,
+                            counted_text(query_buckets, "bucket") + " of queries and " +
+                                counted_text(key_buckets_.size(), "bucket") + " of keys make " +
+                                counted_text(cells, "cell"));
   }
 
   GroupedPositions positions(std::span<const std::size_t> rows) const {

@@ -2,10 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "attention_plasticity/analysis_options.h"
-#include "attention_plasticity/base/memory_account.h"
+#include "attention_plasticity/base/memory_limit.h"
 #include "attention_plasticity/head_result.h"
 #include "attention_plasticity/plasticity/jackknife_groups.h"
 #include "attention_plasticity/plasticity/position_frame.h"
@@ -27,7 +28,6 @@ struct PooledTime {
 struct MeasuredPlasticity : PooledPlasticity {
   std::vector<PooledTime> times;      ///< by query bucket
   std::vector<double> without_group;  ///< `overall` without each jackknife group; NaN where nothing is left
-  MemoryCharge memory;                ///< of the cells and times
 };
 
 /// How pooled plasticity is measured.
@@ -36,8 +36,9 @@ struct PooledSettings {
   Sampler sampler = Sampler::bucket;
   Weighting weighting = Weighting::queries;
   WindowUnit window_unit = WindowUnit::tokens;
-  std::size_t num_pairs = 256;          ///< key pairs drawn for a cell, >= 1
-  double max_relative_distance = 0.05;  ///< reach of the local sampler, in (0, 1]
+  std::size_t num_pairs = 256;            ///< key pairs drawn for a cell, >= 1
+  double max_relative_distance = 0.05;    ///< reach of the local sampler, in (0, 1]
+  std::optional<ResultLimit> limit = {};  ///< of the memory of all cells
 };
 
 /// Pooled plasticity: the mean of 4 p (1 - p), p = P(w·q > 0), over key pairs with the difference w, where q follows
@@ -48,8 +49,8 @@ struct PooledSettings {
 /// space of the models, and `lines` are the lines of all queries on position in that space. Without group g, the models
 /// come from the other queries and the means run over the pairs of other examples.
 ///
-/// There are up to (buckets of queries) × (buckets of keys) / 2 cells. Throws OverMemoryLimit, with their number,
-/// before the first is measured when they are more than the thread's account allows.
+/// There are up to (buckets of queries) × (buckets of keys) / 2 cells. Throws Error(input) with their number before the
+/// first is measured when they take more memory than `settings.limit` allows.
 MeasuredPlasticity measure_plasticity(const RowsView& queries, const RowsView& keys, const PositionFrame& frame,
                                       const LineFit& lines, const PooledSettings& settings,
                                       const JackknifeGroups& groups, NumpyGenerator generator);

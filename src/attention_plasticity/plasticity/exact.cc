@@ -4,9 +4,9 @@
 #include <cmath>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "attention_plasticity/base/matrix.h"
-#include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/plasticity/grouped_queries.h"
 #include "attention_plasticity/plasticity/key_difference_kernel.h"
@@ -109,7 +109,7 @@ class QueryBuckets {
     for (const Triple& triple : triples) place.try_emplace(queries.bucket[triple.query]);
     for (auto& [bucket, index] : place) {
       index = buckets_.size();
-      buckets_.push_back({bucket, {}, CountedVector<Mean>(groups)});
+      buckets_.push_back({bucket, {}, std::vector<Mean>(groups)});
     }
     for (const Triple& triple : triples) bucket_of_.push_back(place.at(queries.bucket[triple.query]));
   }
@@ -133,10 +133,10 @@ class QueryBuckets {
   struct Bucket {
     std::int64_t number;
     Mean all;
-    CountedVector<Mean> without;
+    std::vector<Mean> without;
   };
-  CountedVector<Bucket> buckets_;         // ascending
-  CountedVector<std::size_t> bucket_of_;  // index of each triple's bucket
+  std::vector<Bucket> buckets_;         // ascending
+  std::vector<std::size_t> bucket_of_;  // index of each triple's bucket
 };
 
 // The means over some triples.
@@ -162,7 +162,6 @@ class Measurement {
         frame_(settings, queries, keys),
         groups_(groups),
         by_group_(split_rows(queries.size(), groups.of_query, groups.count)),
-        triples_memory_(settings.num_triples * sizeof(Triple)),
         triples_(draw_triples(queries, keys, settings.window_unit, settings.num_triples, generator)),
         by_query_bucket_(queries, triples_, groups.count),
         scatter_(queries.width, by_group_, [this](std::size_t row, std::span<double> out) { frame_.query(row, out); }),
@@ -239,7 +238,6 @@ class Measurement {
   UnrotatedFrame frame_;
   const JackknifeGroups& groups_;
   GroupedRows by_group_;
-  MemoryCharge triples_memory_;
   std::vector<Triple> triples_;
   QueryBuckets by_query_bucket_;
   GroupedScatter scatter_;

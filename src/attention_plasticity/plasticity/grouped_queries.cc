@@ -32,14 +32,14 @@ void merge_moments(const AlongDirections& a, const AlongDirections& b, std::size
 }  // namespace
 
 GroupedRows split_rows(std::span<const std::size_t> rows, std::span<const std::size_t> group_of, std::size_t groups) {
-  if (groups == 0) return {CountedVector<std::size_t>(rows.begin(), rows.end())};
+  if (groups == 0) return {std::vector<std::size_t>(rows.begin(), rows.end())};
   GroupedRows split(groups);
   for (const std::size_t row : rows) split[group_of[row]].push_back(row);
   return split;
 }
 
 GroupedRows split_rows(std::size_t rows, std::span<const std::size_t> group_of, std::size_t groups) {
-  CountedVector<std::size_t> all(rows);
+  std::vector<std::size_t> all(rows);
   std::iota(all.begin(), all.end(), std::size_t{0});
   return split_rows(all, group_of, groups);
 }

@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "attention_plasticity/base/counted_containers.h"
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/plasticity/quadratic_kernel.h"
 
@@ -16,7 +15,7 @@ namespace attention_plasticity {
 using LeftOut = std::optional<std::size_t>;
 
 /// Rows split into groups: entry g lists the rows of group g.
-using GroupedRows = std::vector<CountedVector<std::size_t>>;
+using GroupedRows = std::vector<std::vector<std::size_t>>;
 
 /// Splits the rows by the group of each, which is below `groups`; with 0 groups, all rows are in one.
 GroupedRows split_rows(std::span<const std::size_t> rows, std::span<const std::size_t> group_of, std::size_t groups);

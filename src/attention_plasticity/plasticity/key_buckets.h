@@ -2,22 +2,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "attention_plasticity/analysis_options.h"
-#include "attention_plasticity/base/counted_containers.h"
 #include "attention_plasticity/rows.h"
 
 namespace attention_plasticity {
 
 /// The keys of one bucket.
 struct KeyBucket {
-  CountedVector<std::size_t> rows;  ///< in row order, never empty
-  double last_position;             ///< largest position among them, in tokens
+  std::vector<std::size_t> rows;  ///< in row order, never empty
+  double last_position;           ///< largest position among them, in tokens
 };
 /// The keys of a head by bucket.
-using KeyBuckets = CountedMap<std::int64_t, KeyBucket>;
+using KeyBuckets = std::map<std::int64_t, KeyBucket>;
 
 KeyBuckets group_by_bucket(const RowsView& keys);
 

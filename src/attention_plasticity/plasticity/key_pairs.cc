@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <unordered_map>
+#include <vector>
 
 namespace attention_plasticity {
 
 BucketPairSampler::BucketPairSampler(const RowsView& keys, const KeyBuckets& buckets) {
   for (const auto& [bucket, of_bucket] : buckets) {
-    CountedVector<CountedVector<std::size_t>> by_example;
-    CountedHashMap<std::uint64_t, std::size_t> place;
-    CountedVector<std::size_t>* rows_of_last = nullptr;
+    std::vector<std::vector<std::size_t>> by_example;
+    std::unordered_map<std::uint64_t, std::size_t> place;
+    std::vector<std::size_t>* rows_of_last = nullptr;
     std::uint64_t last = 0;
     for (const std::size_t row : of_bucket.rows) {
       // Consecutive keys are mostly of one example, which is then not looked up again.

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "attention_plasticity/plasticity/key_buckets.h"
@@ -37,13 +39,13 @@ class BucketPairSampler {
     std::span<const std::size_t> rows_of_pair(std::uint64_t pair) const;
 
    private:
-    CountedVector<std::size_t> rows_;           // example after example
-    CountedVector<std::size_t> rows_up_to_{0};  // cumulative number of keys, from 0 on
-    CountedVector<std::uint64_t> pairs_up_to_;  // cumulative number of pairs
-    CountedVector<std::size_t> example_;        // entry i: the example of pair i << shift_, where a search starts
+    std::vector<std::size_t> rows_;           // example after example
+    std::vector<std::size_t> rows_up_to_{0};  // cumulative number of keys, from 0 on
+    std::vector<std::uint64_t> pairs_up_to_;  // cumulative number of pairs
+    std::vector<std::size_t> example_;        // entry i: the example of pair i << shift_, where a search starts
     unsigned shift_ = 0;
   };
-  CountedMap<std::int64_t, PairedExamples> by_bucket_;
+  std::map<std::int64_t, PairedExamples> by_bucket_;
 };
 
 /// Pairs of an anchor and a neighbour, in random order. The anchor is uniform over the keys of a bucket that have a
@@ -60,14 +62,14 @@ class LocalPairSampler {
 
  private:
   struct Example {
-    CountedVector<std::size_t> rows;  // by position, then row
-    double reach = 0;                 // Delta
+    std::vector<std::size_t> rows;  // by position, then row
+    double reach = 0;               // Delta
   };
   std::vector<std::size_t> neighbours(std::size_t anchor) const;
 
   RowsView keys_;
-  CountedHashMap<std::uint64_t, Example> examples_;
-  CountedMap<std::int64_t, CountedVector<std::size_t>> anchors_;  // keys with a neighbour, in row order
+  std::unordered_map<std::uint64_t, Example> examples_;
+  std::map<std::int64_t, std::vector<std::size_t>> anchors_;  // keys with a neighbour, in row order
 };
 
 }  // namespace attention_plasticity

@@ -35,9 +35,9 @@ class QuadraticForms {
   std::size_t expected_groups_;
   std::size_t groups_ = 0;
   std::vector<std::optional<std::size_t>> rows_;  // number of rows of each group; none where it is kept as a matrix
-  CountedVector<double> means_;                   // panels of four groups: for each component, one value per group
+  std::vector<double> means_;                     // panels of four groups: for each component, one value per group
   // For each group, panels of four rows: rows of the matrix from the diagonal on, or the rows x themselves.
-  CountedVector<double> panels_;
+  std::vector<double> panels_;
 };
 
 }  // namespace attention_plasticity

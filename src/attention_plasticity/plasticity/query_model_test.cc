@@ -15,7 +15,7 @@ struct Line {
 };
 
 // One component on position, by the textbook formulas.
-Line naive_line(const Matrix& x, const std::vector<double>& t, const CountedVector<std::size_t>& rows, std::size_t c) {
+Line naive_line(const Matrix& x, const std::vector<double>& t, const std::vector<std::size_t>& rows, std::size_t c) {
   const auto n = static_cast<double>(rows.size());
   double mean_t = 0, mean_x = 0, tt = 0, tx = 0, residual = 0;
   for (const std::size_t i : rows) {
@@ -31,7 +31,7 @@ Line naive_line(const Matrix& x, const std::vector<double>& t, const CountedVect
   return {mean_x - slope * mean_t, slope, residual / (n - 1)};
 }
 
-double covariance(const Matrix& x, const CountedVector<std::size_t>& rows, std::size_t a, std::size_t b) {
+double covariance(const Matrix& x, const std::vector<std::size_t>& rows, std::size_t a, std::size_t b) {
   const auto n = static_cast<double>(rows.size());
   double mean_a = 0, mean_b = 0, sum = 0;
   for (const std::size_t i : rows) mean_a += x.row(i)[a] / n;
@@ -40,7 +40,7 @@ double covariance(const Matrix& x, const CountedVector<std::size_t>& rows, std::
   return sum / (n - 1);
 }
 
-double mean_of(const Matrix& x, const CountedVector<std::size_t>& rows, std::size_t c) {
+double mean_of(const Matrix& x, const std::vector<std::size_t>& rows, std::size_t c) {
   double mean = 0;
   for (const std::size_t i : rows) mean += x.row(i)[c] / static_cast<double>(rows.size());
   return mean;

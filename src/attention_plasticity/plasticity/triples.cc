@@ -6,19 +6,19 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
-
-#include "attention_plasticity/base/counted_containers.h"
+#include <vector>
 
 namespace attention_plasticity {
 namespace {
 
 // The keys of one example.
 struct ExampleKeys {
-  CountedVector<std::size_t> rows;    // in row order
-  CountedVector<double> position;     // of each row
-  CountedVector<double> by_position;  // `position`, sorted
-  bool ascending = false;             // whether `position` is sorted already
+  std::vector<std::size_t> rows;    // in row order
+  std::vector<double> position;     // of each row
+  std::vector<double> by_position;  // `position`, sorted
+  bool ascending = false;           // whether `position` is sorted already
 };
 
 // Which keys each query sees.
@@ -44,8 +44,8 @@ class Sight {
   }
 
   // The queries that see two keys or more, in row order.
-  CountedVector<std::size_t> usable() const {
-    CountedVector<std::size_t> usable;
+  std::vector<std::size_t> usable() const {
+    std::vector<std::size_t> usable;
     const ExampleKeys* example = nullptr;
     for (std::size_t query = 0; query < queries_.size(); ++query) {
       if (query == 0 || queries_.example[query] != queries_.example[query - 1]) {
@@ -92,7 +92,7 @@ class Sight {
   RowsView keys_;
   double window_ = std::numeric_limits<double>::infinity();
   std::optional<std::int64_t> buckets_back_;
-  CountedHashMap<std::uint64_t, ExampleKeys> examples_;
+  std::unordered_map<std::uint64_t, ExampleKeys> examples_;
 };
 
 // Draws one of the keys that a query sees, with weight 1/(1 + distance), by cumulative sums of the weights. The sums
@@ -140,8 +140,8 @@ class NearKeys {
   }
 
   std::span<const std::size_t> rows_;
-  CountedVector<double> weight_;
-  CountedVector<double> sum_;
+  std::vector<double> weight_;
+  std::vector<double> sum_;
   std::size_t last_ = 0;  // index of the last key that is seen
 };
 
@@ -150,7 +150,7 @@ class NearKeys {
 std::vector<Triple> draw_triples(const RowsView& queries, const RowsView& keys, WindowUnit window_unit,
                                  std::size_t count, NumpyGenerator& generator) {
   const Sight sight(queries, keys, window_unit);
-  const CountedVector<std::size_t> usable = sight.usable();
+  const std::vector<std::size_t> usable = sight.usable();
   std::vector<Triple> triples;
   if (usable.empty()) return triples;
   triples.reserve(count);

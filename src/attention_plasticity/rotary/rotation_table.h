@@ -4,8 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "attention_plasticity/base/counted_containers.h"
-
 #include "attention_plasticity/rotation.h"
 
 namespace attention_plasticity {
@@ -30,7 +28,7 @@ class RotationTable {
   std::size_t lower_bits_ = 0;
   std::size_t count_ = 0;  // the tables serve 0 .. count_ - 1 tokens
   // For 0 .. 2^lower_bits - 1 tokens, then for the multiples of 2^lower_bits: the cosines of all pairs, then the sines.
-  CountedVector<double> table_;
+  std::vector<double> table_;
 };
 
 }  // namespace attention_plasticity

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
@@ -199,11 +198,7 @@ std::vector<RotationCandidate> refined_candidates(const DumpRotation& rotation, 
   std::vector<RowSample> samples;
   std::optional<RotationCandidate> candidate;
   for (const HeadSide& head : heads_for_check(judged)) {
-    for_each_readable({head}, rows, [&](const HeadSide&, const RowsView& own) {
-      // Samples outlive the account of the head.
-      const MemoryAccount::Scope not_counted(nullptr);
-      samples.emplace_back(own);
-    });
+    for_each_readable({head}, rows, [&](const HeadSide&, const RowsView& own) { samples.emplace_back(own); });
     if (samples.empty()) continue;
     // The width of the first vectors decides what is rotated.
     if (!candidate) candidate = described_candidate(rotation, layers, samples.front().width());

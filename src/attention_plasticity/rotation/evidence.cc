@@ -9,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "attention_plasticity/base/memory_account.h"
 #include "attention_plasticity/error.h"
 
 namespace attention_plasticity {
@@ -132,9 +131,6 @@ EvidenceMeter::EvidenceMeter(RotationOfLayer configured, std::vector<RotationOfL
     : configured_(std::move(configured)), further_(std::move(further)) {}
 
 FileEvidence EvidenceMeter::measure(int layer, const RowsView& rows) {
-  // The tables that are kept outlive the account of the head. Two copies of the sample are there at once.
-  const MemoryCharge memory(2 * sizeof(double) * rows.width * std::min(rows.size(), RowSample::most_rows));
-  const MemoryAccount::Scope not_counted(nullptr);
   return measure(layer, RowSample(rows));
 }
 

@@ -8,7 +8,6 @@
 #include <limits>
 #include <utility>
 
-#include "attention_plasticity/base/memory_account.h"
 
 namespace attention_plasticity {
 namespace {
@@ -114,11 +113,7 @@ InferredRotation rotation_of(const RefinedCandidate& best, double next, Rotation
 // Each common shape with the theta that is refined on the samples.
 std::vector<RotationCandidate> refined_shapes(const std::vector<HeadSide>& heads, const RotationRows& rows) {
   std::vector<RowSample> samples;
-  for_each_readable(heads, rows, [&](const HeadSide&, const RowsView& own) {
-    // Samples outlive the account of the head.
-    const MemoryAccount::Scope not_counted(nullptr);
-    samples.emplace_back(own);
-  });
+  for_each_readable(heads, rows, [&](const HeadSide&, const RowsView& own) { samples.emplace_back(own); });
   std::vector<const RowSample*> pointers;
   for (const RowSample& sample : samples) pointers.push_back(&sample);
   std::vector<RotationCandidate> candidates;

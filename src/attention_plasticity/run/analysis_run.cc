@@ -124,6 +124,7 @@ HeadOutcomes measure_tasks(const PreparedRun& prepared, const RunConfig& config,
   const std::unique_ptr<RotationChecker> checker = rotation_checker(prepared, config);
   const RunGroups groups(prepared.reference_documents);
   MeasureContext context{config, prepared.rotation, prepared.model_width, groups, checker.get()};
+  context.heads_of_run = prepared.tasks.size();
   std::vector<std::optional<HeadOutcome>> ended(tasks.size());
   std::vector<HeadTask> missing;
   std::vector<std::size_t> places;  // of the missing

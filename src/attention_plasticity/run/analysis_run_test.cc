@@ -125,7 +125,7 @@ TEST(AnalysisRun, GivesTheSameBytesForAnyNumberOfWorkers) {
   dump.write(Side::query, 1, 2, small_rows(100, {3, 4, 5, 6, 7}));
   write_text(dump.file(Side::query, 2, 1), "not parquet");
   const RunConfig config =
-      dump.config({{"--memory_limit", "1MB"}, {"--num_triples", "300"}, {"--rope_theta", "10000"}});
+      dump.config({{"--memory_limit", "20MB"}, {"--num_triples", "300"}, {"--rope_theta", "10000"}});
   const RunResult one = run_of(config, 1);
   ASSERT_EQ(one.results.size(), 11U);
   ASSERT_EQ(one.model_without_group.overall.size(), 6U);
@@ -141,9 +141,9 @@ TEST(AnalysisRun, GivesTheSameBytesForAnyNumberOfWorkers) {
 
 TEST(AnalysisRun, FailsTheSameHeadsForLackOfMemoryForAnyNumberOfWorkers) {
   const SmallDump dump(3, 4, 2);
-  // A head with 16 times the rows of the others.
+  // A head with 128 times the rows of the others.
   HeadRows large = small_rows(100);
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 7; ++i) {
     const HeadRows once = large;
     large.bucket.insert(large.bucket.end(), once.bucket.begin(), once.bucket.end());
     large.example.insert(large.example.end(), once.example.begin(), once.example.end());
@@ -154,7 +154,7 @@ TEST(AnalysisRun, FailsTheSameHeadsForLackOfMemoryForAnyNumberOfWorkers) {
   const RunConfig unlimited = dump.config();
   const std::vector<std::string> tables = tables_of(run_of(unlimited, 1), unlimited);
   std::set<std::size_t> numbers;  // of failures
-  for (std::uint64_t limit = 16384; limit <= std::uint64_t{1} << 20U; limit += limit / 8) {
+  for (std::uint64_t limit = std::uint64_t{2} << 20U; limit <= std::uint64_t{32} << 20U; limit += limit / 8) {
     RunConfig config = unlimited;
     config.memory_limit = limit;
     const RunResult one = run_of(config, 1);

@@ -95,6 +95,13 @@ SourceDocuments ArraySource::documents(const HeadSide& side) {
   return {distinct_examples(rows.example, {}), rows.size()};
 }
 
+// Others own the rows, but those that do not adjoin are copied.
+HeadFileSize ArraySource::size(const HeadSide& side) {
+  const RowsView rows = view(side);
+  const std::uint64_t bytes = rows.size() * (rows.width * sizeof(float) + 24);
+  return {rows.size(), rows.width, bytes, bytes};
+}
+
 void ArraySource::finish(const HeadTask& /*task*/) {
   const std::scoped_lock lock(mutex_);
   --unfinished_;

@@ -43,6 +43,7 @@ class ArraySource : public HeadSource {
   void wait_for(HeadTask& task) override;
   SourceRows rows(const HeadSide& side) override;
   SourceDocuments documents(const HeadSide& side) override;
+  HeadFileSize size(const HeadSide& side) override;
   void finish(const HeadTask& task) override;
   double largest_position(const std::stop_token& stop) override;
 

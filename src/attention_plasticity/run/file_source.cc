@@ -69,8 +69,8 @@ void FileSource::expect(std::vector<HeadSide> sides, const RunObserver& /*told*/
   if (!layout_.files().are_remote()) return;
   ReadAhead::Options options{.read = read_options()};
   if (memory_limit_) {
-    options.most_bytes = std::min(options.most_bytes, *memory_limit_ / fetched_share);
-    options.exceeds_for_readers = false;  // the reader's memory is counted
+    options.most_bytes = own_bytes();
+    options.exceeds_for_readers = false;  // the bounds of a reader include its file
   }
   std::vector<ReadAhead::File> files;
   files.reserve(sides.size());
@@ -164,6 +164,20 @@ SourceDocuments FileSource::documents(const HeadSide& side) {
   wait_for_file(side);
   const HeadTokens tokens = read_head_tokens(layout_.files().open(path(side)), side.side);
   return {distinct_examples(tokens.example, {}), tokens.position.size()};
+}
+
+HeadFileSize FileSource::size(const HeadSide& side) {
+  try {
+    return measure_head_file(layout_.files().open(path(side)), side.side, read_options());
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    return {};
+  }
+}
+
+std::uint64_t FileSource::own_bytes() const {
+  const bool fetches = layout_.files().are_remote() && memory_limit_;
+  return fetches ? std::min(ReadAhead::Options().most_bytes, *memory_limit_ / fetched_share) : 0;
 }
 
 void FileSource::release(const HeadSide& side) {

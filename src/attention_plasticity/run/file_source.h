@@ -38,6 +38,8 @@ class FileSource : public HeadSource {
   void wait_for(HeadTask& task) override;
   SourceRows rows(const HeadSide& side) override;
   SourceDocuments documents(const HeadSide& side) override;
+  HeadFileSize size(const HeadSide& side) override;
+  std::uint64_t own_bytes() const override;
   void release(const HeadSide& side) override;
   void finish(const HeadTask& task) override { release(queries_of(task.head)); }
   void end() override { ahead_.reset(); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -7,56 +8,76 @@
 #include <optional>
 #include <span>
 #include <stop_token>
-
-#include "attention_plasticity/run/head_outcome.h"
-#include "attention_plasticity/run/prepared_run.h"
+#include <vector>
 
 namespace attention_plasticity {
 
-/// Memory that a task needs, in bytes.
+/// A task of the queue. Adjacent tasks of one key group share the keys.
+struct QueueTask {
+  std::size_t key_group = 0;
+};
+
+/// Upper bounds of the memory that a task needs.
 struct TaskBytes {
-  std::uint64_t queries = 0;
-  std::uint64_t keys = 0;  ///< shared by all tasks with this key file
+  std::uint64_t queries = 0;  ///< while it works, beside its keys
+  std::uint64_t keys = 0;     ///< of its key group, once they are loaded
+  std::uint64_t loading = 0;  ///< while the keys are loaded
+
+  /// The most that the task needs when it loads its keys itself.
+  std::uint64_t with_keys() const { return std::max(loading, queries + keys); }
+};
+
+/// The memory of a queue, in bytes.
+struct QueueMemory {
+  std::uint64_t limit = 0;         ///< of tasks in flight, keys that are loaded, and results together
+  std::uint64_t most_of_task = 0;  ///< a task that needs more, with its keys, fails
+  std::uint64_t held = 0;          ///< taken from the beginning to the end, such as by earlier results
 };
 
 struct QueueOptions {
   int workers = 1;
-  /// Bytes that tasks in flight, their keys and the results of ended tasks hold together.
-  std::optional<std::uint64_t> memory_limit = {};
-  /// Waits for the files of a task that are still being downloaded, and returns the memory they need. Called for each
-  /// task in order, by one thread at a time. An exception from it ends the queue. Not set: all files are on disk, and
-  /// the tasks hold the memory they need.
-  std::function<TaskBytes(const HeadTask&)> arrive = {};
-  std::uint64_t held_bytes = 0;  ///< of `memory_limit`, by results that were there before
+  std::optional<QueueMemory> memory = {};  ///< null: no limit
+  /// Waits for the files of a task and returns its bounds. Called for each task in order, by one thread at a time. An
+  /// exception from it ends the queue. Not set: all files are there, and tasks take no memory.
+  std::function<TaskBytes(std::size_t task)> arrive = {};
 };
 
-/// Reads and prepares the keys of a task.
-using LoadKeys = std::function<LoadedKeys(const HeadTask&)>;
-
-/// A task whose work is done.
-struct FinishedTask {
-  std::function<void()> deliver = [] {};  ///< hands the outcome over; called at most once, on any thread
-  std::uint64_t result_bytes = 0;         ///< what the outcome holds until the queue's end, and after
-  bool has_failed = false;
+/// The functions of a queue whose keys are stored elsewhere; for_each_head() below is simpler.
+struct QueueWork {
+  std::function<void(std::size_t task, std::size_t group)> load;  ///< loads the keys of a group for a task
+  std::function<void(std::size_t group)> free;                    ///< frees them
+  /// Does a task and returns the bytes that its result holds from now on. `failure`: why there are no keys; null: they
+  /// are loaded.
+  std::function<std::uint64_t(std::size_t task, std::size_t group, const std::exception_ptr& failure)> work;
 };
+/// Groups are numbered from 0 in the order of the tasks.
+void run_queue(std::span<const QueueTask> tasks, const QueueOptions& options, const QueueWork& work,
+               const std::stop_token& stop);
 
-/// The work of one task, on any thread. Gets the keys, or why there is no result: a failure to load them, or an
-/// OverMemoryLimit. What it throws then ends the queue, as what `arrive` throws. Without a failure it may throw
-/// anything, and is called again: with that as the failure, or after an OverMemoryLimit when it runs alone.
-using HeadWork =
-    std::function<FinishedTask(std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure)>;
-
-/// Runs `work` for every task on `workers` threads, which take the tasks in order. Tasks with the same key file must be
-/// adjacent, as prepare_run orders them. They share its keys: the first task loads them, and they are freed after the
-/// last. After a stop request, or after `arrive` throws, no further task is started. The tasks in flight are
-/// finished; after a stop request their work may be given up half-way instead (base/stop_scope.h). Returns, or rethrows
-/// the exception of `arrive`, once all threads are done.
+/// Runs `work(task, keys, failure)` for every task on `options.workers` threads, which take the tasks in order. `work`
+/// delivers its result itself, on any thread, and returns the bytes that the result holds until the queue's end and
+/// after. `keys` are those that `load(task)` returned for the first task of the key group; they are freed after the
+/// last one. Null with a `failure`: what `load` threw, or an Error because the task needs more memory than
+/// `most_of_task`. An exception from `work` ends the queue.
 ///
-/// With a memory limit, the work of a task and the loading of keys have an account each (MemoryAccount::current()).
-/// Tasks begin as far as their estimates are free. A task that needs more than is free is given up and tried again
-/// alone, once no other is in flight. If it does not fit then (KeptResults), its failure is the OverMemoryLimit.
-/// Which tasks do not fit does not depend on the number of workers. Keys may be loaded again.
-void for_each_head(std::span<const HeadTask> tasks, const QueueOptions& options, const LoadKeys& load,
-                   const HeadWork& work, const std::stop_token& stop);
+/// With a memory limit, a task begins when its bounds are free, or when nothing else is in flight.
+///
+/// After a stop request, or after `arrive` throws, no further task begins. Tasks in flight are finished; after a stop
+/// request their work may throw Stopped instead (base/stop_scope.h), and is dropped. Returns, or rethrows the
+/// exception that ended the queue, once all threads are done.
+template <class Keys>
+void for_each_head(
+    std::span<const QueueTask> tasks, const QueueOptions& options, const std::function<Keys(std::size_t task)>& load,
+    const std::function<std::uint64_t(std::size_t task, const Keys* keys, const std::exception_ptr& failure)>& work,
+    const std::stop_token& stop) {
+  std::vector<std::optional<Keys>> keys(tasks.size());
+  run_queue(tasks, options,
+            {[&](std::size_t task, std::size_t group) { keys[group].emplace(load(task)); },
+             [&](std::size_t group) { keys[group].reset(); },
+             [&](std::size_t task, std::size_t group, const std::exception_ptr& failure) {
+               return work(task, failure ? nullptr : &*keys[group], failure);
+             }},
+            stop);
+}
 
 }  // namespace attention_plasticity

@@ -27,35 +27,36 @@ using namespace std::chrono_literals;
 // What a queue did, recorded by the functions given to it.
 class Ledger {
  public:
-  explicit Ledger(std::span<const HeadTask> tasks) : tasks_(tasks) {
-    for (const HeadTask& task : tasks) ++unfinished_[task.head.k_head];
+  explicit Ledger(std::span<const TestTask> tasks) : tasks_(tasks) {
+    for (const TestTask& task : tasks) ++unfinished_[task.group];
   }
 
-  void loaded(const HeadTask& task, const QueueOptions& options) {
+  void loaded(std::size_t task) {
     const std::scoped_lock lock(mutex_);
-    ++loads_[task.head.k_head];
-    held_[task.head.k_head] = take_estimate(task.key_bytes, options);
-    bytes_ += held_[task.head.k_head];
+    const std::size_t group = tasks_[task].group;
+    ++loads_[group];
+    held_[group] = tasks_[task].bytes.keys;
+    bytes_ += held_[group];
     note_peak();
   }
   void begin(std::size_t task) {
     const std::scoped_lock lock(mutex_);
     begun_.push_back(task);
     ++in_flight_;
-    bytes_ += tasks_[task].query_bytes;
+    bytes_ += tasks_[task].bytes.queries;
     note_peak();
   }
   void end(std::size_t task) {
     const std::scoped_lock lock(mutex_);
     ++ended_;
     --in_flight_;
-    bytes_ -= tasks_[task].query_bytes;
-    if (--unfinished_[tasks_[task].head.k_head] == 0) bytes_ -= held_[tasks_[task].head.k_head];
+    bytes_ -= tasks_[task].bytes.queries;
+    if (--unfinished_[tasks_[task].group] == 0) bytes_ -= held_[tasks_[task].group];
   }
 
   const std::vector<std::size_t>& begun() const { return begun_; }
   std::size_t ended() const { return ended_; }
-  const std::map<int, int>& loads() const { return loads_; }
+  const std::map<std::size_t, int>& loads() const { return loads_; }
   std::size_t most_in_flight() const { return most_in_flight_; }
   /// The most bytes in use while two or more tasks were in flight.
   std::uint64_t most_bytes_together() const { return most_bytes_together_; }
@@ -66,11 +67,11 @@ class Ledger {
     if (in_flight_ > 1) most_bytes_together_ = std::max(most_bytes_together_, bytes_);
   }
 
-  std::span<const HeadTask> tasks_;
+  std::span<const TestTask> tasks_;
   std::mutex mutex_;
-  std::map<int, std::size_t> unfinished_;
-  std::map<int, int> loads_;
-  std::map<int, std::uint64_t> held_;  // by keys
+  std::map<std::size_t, std::size_t> unfinished_;
+  std::map<std::size_t, int> loads_;
+  std::map<std::size_t, std::uint64_t> held_;  // by keys
   std::vector<std::size_t> begun_;
   std::size_t ended_ = 0;
   std::size_t in_flight_ = 0;
@@ -79,19 +80,19 @@ class Ledger {
   std::uint64_t most_bytes_together_ = 0;
 };
 
-void run(std::span<const HeadTask> tasks, const QueueOptions& options, Ledger& ledger,
+void run(std::span<const TestTask> tasks, const QueueOptions& options, Ledger& ledger,
          std::chrono::microseconds work_time = 0us) {
   for_each_task(
       tasks, options,
-      [&](const HeadTask& task) {
-        ledger.loaded(task, options);
-        return loaded_keys_of(task);
+      [&](std::size_t task) {
+        ledger.loaded(task);
+        return tasks[task].group;
       },
-      [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure) {
+      [&](std::size_t task, const TestKeys* keys, const std::exception_ptr& failure) {
         ledger.begin(task);
         EXPECT_EQ(failure, nullptr);
         ASSERT_NE(keys, nullptr);
-        EXPECT_EQ(keys->keys.rows.view().width, static_cast<std::size_t>(tasks[task].head.k_head));
+        EXPECT_EQ(*keys, tasks[task].group);
         std::this_thread::sleep_for(work_time);
         ledger.end(task);
       },
@@ -130,18 +131,19 @@ class Meeting {
 };
 
 TEST(HeadQueue, RunsEveryTaskOnceAndLoadsKeysOnceForAnyNumberOfWorkers) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({3, 1, 4, 2, 5});
+  const std::vector<TestTask> tasks = tasks_of_groups({3, 1, 4, 2, 5});
   for (int workers = 1; workers <= 8; ++workers) {
     Ledger ledger(tasks);
     run(tasks, with_workers(workers), ledger);
     expect_each_task_once(ledger, tasks.size());
-    EXPECT_EQ(ledger.loads(), (std::map<int, int>{{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}})) << workers << " workers";
+    EXPECT_EQ(ledger.loads(), (std::map<std::size_t, int>{{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}))
+        << workers << " workers";
     EXPECT_LE(ledger.most_in_flight(), static_cast<std::size_t>(workers));
   }
 }
 
 TEST(HeadQueue, StartsTasksInOrder) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({2, 3});
+  const std::vector<TestTask> tasks = tasks_of_groups({2, 3});
   Ledger ledger(tasks);
   run(tasks, with_workers(1), ledger);
   EXPECT_EQ(ledger.begun(), first_numbers(5));
@@ -154,31 +156,31 @@ TEST(HeadQueue, ReturnsAtOnceWithoutTasks) {
 }
 
 TEST(HeadQueue, HasAtLeastOneWorker) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({2});
+  const std::vector<TestTask> tasks = tasks_of_groups({2});
   Ledger ledger(tasks);
   run(tasks, with_workers(0), ledger);
   expect_each_task_once(ledger, 2);
 }
 
 TEST(HeadQueue, WorksOnAsManyTasksAsItHasWorkers) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({2, 1, 1});
+  const std::vector<TestTask> tasks = tasks_of_groups({2, 1, 1});
   Meeting meeting(4);
   std::atomic<int> met = 0;
-  for_each_task(tasks, with_workers(4), loaded_keys_of,
-                [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) { met += meeting.join() ? 1 : 0; }, {});
+  for_each_task(tasks, with_workers(4), keys_of(tasks),
+                [&](std::size_t, const TestKeys*, const std::exception_ptr&) { met += meeting.join() ? 1 : 0; }, {});
   EXPECT_EQ(met, 4);
 }
 
 TEST(HeadQueue, GivesTheSameKeysToAllTasksOfAGroup) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({3, 3});
+  const std::vector<TestTask> tasks = tasks_of_groups({3, 3});
   std::mutex mutex;
-  std::map<int, std::set<const LoadedKeys*>> seen;
+  std::map<std::size_t, std::set<const TestKeys*>> seen;
   Meeting meeting(6);
-  for_each_task(tasks, with_workers(6), loaded_keys_of,
-                [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr&) {
+  for_each_task(tasks, with_workers(6), keys_of(tasks),
+                [&](std::size_t task, const TestKeys* keys, const std::exception_ptr&) {
                   meeting.join();
                   const std::scoped_lock lock(mutex);
-                  seen[tasks[task].head.k_head].insert(keys);
+                  seen[tasks[task].group].insert(keys);
                 },
                 {});
   EXPECT_EQ(seen[0].size(), 1U);
@@ -187,20 +189,20 @@ TEST(HeadQueue, GivesTheSameKeysToAllTasksOfAGroup) {
 }
 
 TEST(HeadQueue, TellsAFailureOfLoadingToEachTaskOfThatGroupAndToNoOther) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({2, 3, 2});
+  const std::vector<TestTask> tasks = tasks_of_groups({2, 3, 2});
   for (int workers = 1; workers <= 8; ++workers) {
     std::mutex mutex;
     std::map<std::size_t, std::string> told;
     int failed_loads = 0;
     for_each_task(
         tasks, with_workers(workers),
-        [&](const HeadTask& task) {
-          if (task.head.k_head != 1) return loaded_keys_of(task);
+        [&](std::size_t task) {
+          if (tasks[task].group != 1) return tasks[task].group;
           const std::scoped_lock lock(mutex);
           ++failed_loads;
           throw Error(ErrorKind::input, "broken keys", "k1");
         },
-        [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr& failure) {
+        [&](std::size_t task, const TestKeys* keys, const std::exception_ptr& failure) {
           EXPECT_EQ(keys == nullptr, failure != nullptr);
           std::string message;
           try {
@@ -222,9 +224,9 @@ TEST(HeadQueue, TellsAFailureOfLoadingToEachTaskOfThatGroupAndToNoOther) {
 
 TEST(HeadQueue, FillsTheMemoryLimitAndDoesNotPassIt) {
   // Keys of 40 and two queries of 30 fit into 100, three do not.
-  const std::vector<HeadTask> tasks = tasks_of_groups({6}, 30, 40);
+  const std::vector<TestTask> tasks = tasks_of_groups({6}, {30, 40, 40});
   Ledger ledger(tasks);
-  run(tasks, {.workers = 4, .memory_limit = 100}, ledger, 5ms);
+  run(tasks, with_memory(4, 100), ledger, 5ms);
   expect_each_task_once(ledger, tasks.size());
   EXPECT_EQ(ledger.most_in_flight(), 2U);
   EXPECT_EQ(ledger.most_bytes_together(), 100U);
@@ -232,56 +234,125 @@ TEST(HeadQueue, FillsTheMemoryLimitAndDoesNotPassIt) {
 
 TEST(HeadQueue, CountsTheKeysOfAGroupUntilItsLastTaskEnds) {
   // The first task of the second group needs 70. With the 40 of the first group's keys that is above the limit.
-  const std::vector<HeadTask> tasks = tasks_of_groups({2, 2}, 30, 40);
+  const std::vector<TestTask> tasks = tasks_of_groups({2, 2}, {30, 40, 40});
   Ledger ledger(tasks);
-  run(tasks, {.workers = 2, .memory_limit = 100}, ledger, 5ms);
+  run(tasks, with_memory(2, 100), ledger, 5ms);
   expect_each_task_once(ledger, tasks.size());
   EXPECT_LE(ledger.most_bytes_together(), 100U);
 }
 
 TEST(HeadQueue, GivesMemoryBackWhenATaskAndItsGroupEnd) {
   // The first group takes the whole limit, and so do the two tasks of the second group together.
-  std::vector<HeadTask> tasks = tasks_of_groups({1, 2}, 30, 40);
-  tasks[0].query_bytes = tasks[0].key_bytes = 50;
+  std::vector<TestTask> tasks = tasks_of_groups({1, 2}, {30, 40, 40});
+  tasks[0].bytes = {50, 50, 50};
   Meeting meeting(2);
   std::atomic<int> met = 0;
-  for_each_task(tasks, {.workers = 2, .memory_limit = 100}, loaded_keys_of,
-                [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) {
+  for_each_task(tasks, with_memory(2, 100), keys_of(tasks),
+                [&](std::size_t task, const TestKeys*, const std::exception_ptr&) {
                   if (task > 0) met += meeting.join() ? 1 : 0;
                 },
                 {});
   EXPECT_EQ(met, 2);
 }
 
-TEST(HeadQueue, RunsATaskThatIsTooLargeAlone) {
-  std::vector<HeadTask> tasks = tasks_of_groups({1, 1, 1, 1, 1, 1}, 10, 10);
-  tasks[2].query_bytes = 1000;
-  Ledger ledger(tasks);
-  run(tasks, {.workers = 6, .memory_limit = 60}, ledger, 2ms);
-  expect_each_task_once(ledger, tasks.size());
-  EXPECT_LE(ledger.most_bytes_together(), 60U);
-  Ledger alone(tasks);
-  run(tasks, {.workers = 6, .memory_limit = 1}, alone, 100us);
-  expect_each_task_once(alone, tasks.size());
-  EXPECT_EQ(alone.most_in_flight(), 1U);
+TEST(HeadQueue, FailsATaskThatIsTooLargeAndRunsTheOthers) {
+  for (int workers = 1; workers <= 6; ++workers) {
+    constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+    std::vector<TestTask> tasks = tasks_of_groups({2, 2, 2}, {10 * mib, 10 * mib, 20 * mib});
+    tasks[2].bytes.queries = 1000 * mib;
+    tasks[5].bytes.loading = 61 * mib;
+    std::mutex mutex;
+    std::map<std::size_t, std::string> failures;
+    std::map<std::size_t, int> loads;
+    for_each_task(
+        tasks, with_memory(workers, 60 * mib),
+        [&](std::size_t task) {
+          const std::scoped_lock lock(mutex);
+          ++loads[tasks[task].group];
+          return tasks[task].group;
+        },
+        [&](std::size_t task, const TestKeys* keys, const std::exception_ptr& failure) {
+          EXPECT_EQ(keys == nullptr, failure != nullptr);
+          const std::scoped_lock lock(mutex);
+          try {
+            if (failure) std::rethrow_exception(failure);
+          } catch (const Error& error) {
+            failures[task] = error.what();
+          }
+        },
+        {});
+    EXPECT_EQ(failures, (std::map<std::size_t, std::string>{
+                            {2,
+                             "this head needs up to 1010.0 MiB of memory, and `memory_limit` is 60.0 MiB; raise "
+                             "`memory_limit`, or lower `max_tokens_per_head`"},
+                            {5,
+                             "this head needs up to 61.0 MiB of memory, and `memory_limit` is 60.0 MiB; raise "
+                             "`memory_limit`, or lower `max_tokens_per_head`"}}));
+    EXPECT_EQ(loads, (std::map<std::size_t, int>{{0, 1}, {1, 1}, {2, 1}}));
+  }
+}
+
+TEST(HeadQueue, CountsTheMemoryThatLoadingTakes) {
+  // Two groups load at once only if both have 60.
+  const std::vector<TestTask> tasks = tasks_of_groups({1, 1, 1, 1}, {10, 5, 60});
+  std::atomic<int> loading = 0;
+  std::atomic<int> most = 0;
+  for_each_task(
+      tasks, with_memory(4, 100),
+      [&](std::size_t task) {
+        const int now = ++loading;
+        for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+        }
+        std::this_thread::sleep_for(2ms);
+        --loading;
+        return tasks[task].group;
+      },
+      [](std::size_t, const TestKeys*, const std::exception_ptr&) { std::this_thread::sleep_for(5ms); }, {});
+  EXPECT_EQ(most, 1);
+}
+
+TEST(HeadQueue, CountsResults) {
+  // After two tasks, their results leave place for one task at a time.
+  const std::vector<QueueTask> tasks(6);
+  std::mutex mutex;
+  std::size_t in_flight = 0;
+  std::size_t begun = 0;
+  std::size_t most_after_two = 0;
+  QueueOptions options = with_memory(2, 100);
+  options.arrive = [](std::size_t) { return TaskBytes{40, 0, 0}; };
+  for_each_head<int>(
+      tasks, options, [](std::size_t) { return 0; },
+      [&](std::size_t, const int*, const std::exception_ptr&) {
+        {
+          const std::scoped_lock lock(mutex);
+          ++in_flight;
+          if (++begun > 3) most_after_two = std::max(most_after_two, in_flight);
+        }
+        std::this_thread::sleep_for(5ms);
+        const std::scoped_lock lock(mutex);
+        --in_flight;
+        return std::uint64_t{12};
+      },
+      {});
+  EXPECT_EQ(most_after_two, 1U);
 }
 
 TEST(HeadQueue, BeginsNothingAfterAStopRequest) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({2, 2});
+  const std::vector<TestTask> tasks = tasks_of_groups({2, 2});
   std::stop_source stop;
   stop.request_stop();
   for_each_task(
-      tasks, with_workers(2), loaded_keys_of,
-      [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) { ADD_FAILURE() << task; }, stop.get_token());
+      tasks, with_workers(2), keys_of(tasks),
+      [&](std::size_t task, const TestKeys*, const std::exception_ptr&) { ADD_FAILURE() << task; }, stop.get_token());
 }
 
 TEST(HeadQueue, FinishesWhatItHasBegunAfterAStopRequest) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({4, 4});
+  const std::vector<TestTask> tasks = tasks_of_groups({4, 4});
   std::stop_source stop;
   std::vector<std::size_t> ended;
   for_each_task(
-      tasks, with_workers(1), loaded_keys_of,
-      [&](std::size_t task, const LoadedKeys* keys, const std::exception_ptr&) {
+      tasks, with_workers(1), keys_of(tasks),
+      [&](std::size_t task, const TestKeys* keys, const std::exception_ptr&) {
         if (task == 2) stop.request_stop();
         EXPECT_NE(keys, nullptr);
         ended.push_back(task);
@@ -291,12 +362,12 @@ TEST(HeadQueue, FinishesWhatItHasBegunAfterAStopRequest) {
 }
 
 TEST(HeadQueue, DropsWorkThatGivesUpAfterAStopRequest) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({4, 4});
+  const std::vector<TestTask> tasks = tasks_of_groups({4, 4});
   std::stop_source stop;
   std::vector<std::size_t> ended;
   for_each_task(
-      tasks, with_workers(1), loaded_keys_of,
-      [&](std::size_t task, const LoadedKeys*, const std::exception_ptr&) {
+      tasks, with_workers(1), keys_of(tasks),
+      [&](std::size_t task, const TestKeys*, const std::exception_ptr&) {
         throw_if_stopped();
         if (task == 2) stop.request_stop();
         throw_if_stopped();
@@ -307,14 +378,14 @@ TEST(HeadQueue, DropsWorkThatGivesUpAfterAStopRequest) {
 }
 
 TEST(HeadQueue, StopsAllItsWorkers) {
-  const std::vector<HeadTask> tasks = tasks_of_groups(std::vector<std::size_t>(100, 2));
+  const std::vector<TestTask> tasks = tasks_of_groups(std::vector<std::size_t>(100, 2));
   std::stop_source stop;
   Meeting meeting(3);
   std::atomic<int> begun = 0;
   std::atomic<int> ended = 0;
   for_each_task(
-      tasks, with_workers(3), loaded_keys_of,
-      [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) {
+      tasks, with_workers(3), keys_of(tasks),
+      [&](std::size_t, const TestKeys*, const std::exception_ptr&) {
         ++begun;
         meeting.join();
         stop.request_stop();
@@ -327,12 +398,12 @@ TEST(HeadQueue, StopsAllItsWorkers) {
 }
 
 TEST(HeadQueue, StopsWorkersThatWaitForRoom) {
-  const std::vector<HeadTask> tasks = tasks_of_groups({1, 1, 1}, 100, 0);
+  const std::vector<TestTask> tasks = tasks_of_groups({1, 1, 1}, {100, 0, 0});
   std::stop_source stop;
   std::atomic<int> begun = 0;
   for_each_task(
-      tasks, {.workers = 3, .memory_limit = 100}, loaded_keys_of,
-      [&](std::size_t, const LoadedKeys*, const std::exception_ptr&) {
+      tasks, with_memory(3, 100), keys_of(tasks),
+      [&](std::size_t, const TestKeys*, const std::exception_ptr&) {
         ++begun;
         std::this_thread::sleep_for(20ms);
         stop.request_stop();
@@ -344,20 +415,19 @@ TEST(HeadQueue, StopsWorkersThatWaitForRoom) {
 // Random lists, limits and workers: all tasks end, and together they stay within the limit.
 RC_GTEST_PROP(HeadQueue, EndsWithinItsLimitForAnyTasks, ()) {
   const auto sizes = *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(1, 5));
-  std::vector<HeadTask> tasks = tasks_of_groups(sizes);
-  std::map<int, std::uint64_t> key_bytes;
-  for (HeadTask& task : tasks) {
-    if (!key_bytes.contains(task.head.k_head)) key_bytes[task.head.k_head] = *rc::gen::inRange<std::uint64_t>(0, 60);
-    task.key_bytes = key_bytes[task.head.k_head];
-    task.query_bytes = *rc::gen::inRange<std::uint64_t>(0, 80);
+  std::vector<TestTask> tasks = tasks_of_groups(sizes);
+  std::map<std::size_t, std::uint64_t> key_bytes;
+  for (TestTask& task : tasks) {
+    if (!key_bytes.contains(task.group)) key_bytes[task.group] = *rc::gen::inRange<std::uint64_t>(0, 60);
+    task.bytes.keys = task.bytes.loading = key_bytes[task.group];
+    task.bytes.queries = *rc::gen::inRange<std::uint64_t>(0, 80);
   }
-  const QueueOptions options{.workers = *rc::gen::inRange(1, 9),
-                             .memory_limit = *rc::gen::inRange<std::uint64_t>(0, 200)};
+  const QueueOptions options = with_memory(*rc::gen::inRange(1, 9), *rc::gen::inRange<std::uint64_t>(140, 300));
   Ledger ledger(tasks);
   run(tasks, options, ledger, std::chrono::microseconds(*rc::gen::inRange(0, 50)));
   expect_each_task_once(ledger, tasks.size());
   RC_ASSERT(!testing::Test::HasFailure());
-  RC_ASSERT(ledger.most_bytes_together() <= *options.memory_limit);
+  RC_ASSERT(ledger.most_bytes_together() <= options.memory->limit);
   for (const auto& [group, loads] : ledger.loads()) RC_ASSERT(loads == 1);
 }
 

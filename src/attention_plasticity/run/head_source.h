@@ -87,6 +87,10 @@ class HeadSource {
   virtual SourceRows rows(const HeadSide& side) = 0;
   /// Reads which documents the rows of one side belong to.
   virtual SourceDocuments documents(const HeadSide& side) = 0;
+  /// Bounds of the memory that rows() takes for one side. All 0 for a file that cannot be read: its reader reports why.
+  virtual HeadFileSize size(const HeadSide& /*side*/) { return {}; }
+  /// The memory that the source itself takes at most, for rows that are fetched ahead of their readers.
+  virtual std::uint64_t own_bytes() const { return 0; }
   /// Frees what was fetched of a side that has been read, or will not be.
   virtual void release(const HeadSide& /*side*/) {}
   /// Called when a task has ended, whatever became of it, and will not be read again.

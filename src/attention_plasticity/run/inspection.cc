@@ -18,7 +18,7 @@ namespace attention_plasticity {
 namespace {
 
 template <typename T>
-std::size_t distinct(const CountedVector<T>& values) {
+std::size_t distinct(const std::vector<T>& values) {
   return std::unordered_set<T>(values.begin(), values.end()).size();
 }
 

@@ -23,6 +23,7 @@ struct MeasureContext {
   const RunGroups& groups;                         ///< of the run
   RotationChecker* checker = nullptr;              ///< measures evidence on the rotation, unless null
   std::uint64_t held_bytes = 0;                    ///< of `memory_limit`, by outcomes that are there already
+  std::size_t heads_of_run = 0;                    ///< heads that share `memory_limit`; 0: those that are measured
 };
 
 /// Measures the heads of a source on `workers` threads and passes the outcome of each to `ended`, one at a time, with

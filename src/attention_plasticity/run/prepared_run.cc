@@ -14,6 +14,7 @@
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/rotation/inference.h"
+#include "attention_plasticity/run/head_memory.h"
 #include "attention_plasticity/run/run_rotation.h"
 #include "attention_plasticity/store/store_address.h"
 
@@ -164,17 +165,6 @@ void warn_of_assumed_sizes(PreparedRun& prepared, bool is_from_cache) {
       prepared.grid.num_q_heads, prepared.grid.num_k_heads));
 }
 
-void note_large_heads(PreparedRun& prepared, const RunConfig& config) {
-  // Of files in a store, the estimate is too rough to say so.
-  if (!config.memory_limit || prepared.layout.files().are_remote()) return;
-  const auto large = std::ranges::count_if(
-      prepared.tasks, [&](const HeadTask& task) { return task.query_bytes + task.key_bytes > *config.memory_limit; });
-  if (large == 0) return;
-  prepared.notes.push_back(fmt::format("{} {} more memory than the limit of {} bytes and {} alone", large,
-                                       large == 1 ? "head needs" : "heads need", *config.memory_limit,
-                                       large == 1 ? "runs" : "run"));
-}
-
 std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout, const FoundDump& source) {
   if (metadata.model_name) return *metadata.model_name;
   // The folder of a snapshot is named by its commit, which would be meaningless to a reader.
@@ -183,18 +173,21 @@ std::string model_name(const CaptureMetadata& metadata, const DumpLayout& layout
   return (folder.has_filename() ? folder.filename() : folder.parent_path().filename()).string();
 }
 
-// `keeps`: rows that were fetched stay for the measuring of their heads.
-RotationRows rows_of(HeadSource& source, bool keeps) {
-  return [&source, keeps](const HeadSide& side, const std::function<void(const RowsView&)>& use) {
+// `keeps`: rows that were fetched stay for the measuring of their heads, unless memory is limited.
+RotationRows rows_of(HeadSource& source, const RunConfig& config, bool keeps) {
+  return [&source, &config, keeps](const HeadSide& side, const std::function<void(const RowsView&)>& use) {
+    if (config.memory_limit && row_bytes(source.size(side), config.analysis).read > *config.memory_limit) {
+      throw Error(ErrorKind::input, "does not fit into `memory_limit`", source.file(side));
+    }
     use(source.rows(side).rows.view());
-    if (!keeps) source.release(side);
+    if (!keeps || config.memory_limit) source.release(side);
   };
 }
 
-void infer(PreparedRun& prepared, const RunObserver& told, const std::stop_token& stop) {
+void infer(PreparedRun& prepared, const RunConfig& config, const RunObserver& told, const std::stop_token& stop) {
   const std::vector<HeadSide> judged = judged_heads(sides_of(prepared.tasks));
   prepared.source->expect(judged, told, stop);
-  InferredRotation inferred = infer_rotation(judged, rows_of(*prepared.source, false));
+  InferredRotation inferred = infer_rotation(judged, rows_of(*prepared.source, config, false));
   prepared.rotation = std::move(inferred.rotation);
   prepared.rotation_shares = std::move(inferred.shares);
   prepared.infers_rotation = false;
@@ -309,7 +302,6 @@ PreparedRun prepare_run(const RunConfig& config, const FoundDump& dump) {
                 prepared.layout.folder.string());
   }
   check_keys_captured(prepared);
-  note_large_heads(prepared, config);
   if (config.analysis.num_triples > 0) {
     // Files of the Hub may still be missing.
     const auto length = [&] { return dump.hub ? 0 : source->largest_position({}); };
@@ -354,7 +346,7 @@ std::vector<HeadSide> deciding_sides(const PreparedRun& prepared, const RunConfi
 
 void decide(PreparedRun& prepared, const RunConfig& config, const RunObserver& told, const std::stop_token& stop) {
   if (prepared.infers_rotation) {
-    infer(prepared, told, stop);
+    infer(prepared, config, told, stop);
     require_fitting_rotation(prepared);
   }
   if (needs_length(prepared)) {
@@ -366,7 +358,7 @@ void decide(PreparedRun& prepared, const RunConfig& config, const RunObserver& t
     const std::vector<HeadSide> judged = judged_heads(sides_of(prepared.tasks));
     prepared.source->expect(heads_for_check(judged), told, stop);
     prepared.rotation->refined = refined_candidates(*prepared.rotation, config.analysis.vectors, judged,
-                                                    rows_of(*prepared.source, !config.memory_limit));
+                                                    rows_of(*prepared.source, config, true));
   }
   if (config.analysis.standard_errors && prepared.reference_documents.empty()) {
     prepared.reference_documents = find_reference_documents(prepared, told, stop);

@@ -168,9 +168,10 @@ TEST(PrepareRun, LeavesOutTheLargestIndexThatAFolderCanName) {
   const PreparedRun prepared = prepare_run(dump.config());
   EXPECT_EQ(prepared.grid.num_layers, 1);
   EXPECT_EQ(prepared.tasks.size(), 2U);
-  EXPECT_NE(
-      std::ranges::find(prepared.warnings, "l2147483647h00q is left out: layers and heads have numbers from 0 to 9999"),
-      prepared.warnings.end());
+  EXPECT_NE(std::ranges::find(prepared.warnings,
+                              "l2147483647h00q is left out: a head is a folder named like l00h00q, with two digits or "
+                              "more for numbers from 0 to 9999, that holds data.parquet, not compressed"),
+            prepared.warnings.end());
 }
 
 TEST(PrepareRun, RefusesQueryHeadsThatCannotBeDivided) {
@@ -291,21 +292,6 @@ TEST(PrepareRun, EstimatesTheMemoryOfAHead) {
   const PreparedRun part = prepare_run(dump.config({{"--max_tokens_per_head", "10"}}));
   EXPECT_EQ(part.tasks[0].key_bytes, 72U * 80 + 10 * 40);
   EXPECT_EQ(part.tasks[0].query_bytes, 72U * 80 + 10 * (40 + 64));
-}
-
-TEST(PrepareRun, NotesHeadsThatNeedMoreThanTheMemoryLimit) {
-  const SmallDump dump(1, 2, 1);
-  const auto notes = [&](const std::string& limit) {
-    return prepare_run(dump.config({{"--memory_limit", limit}})).notes;
-  };
-  const std::string needed = std::to_string(72 * (80 + 80 + 64));
-  EXPECT_EQ(notes(needed), std::vector<std::string>{});
-  EXPECT_EQ(notes("16127"),
-            std::vector<std::string>{"2 heads need more memory than the limit of 16127 bytes and run alone"});
-  EXPECT_EQ(needed, "16128");
-  dump.write(Side::query, 0, 0, small_rows(1, {0}));
-  EXPECT_EQ(notes("16127"),
-            std::vector<std::string>{"1 head needs more memory than the limit of 16127 bytes and runs alone"});
 }
 
 }  // namespace

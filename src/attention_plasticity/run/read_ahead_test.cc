@@ -84,7 +84,7 @@ TEST_P(ReadAheadRoom, WaitersForSeveralTasksDoNotWaitForEachOther) {
   const ListedFiles files({{"k0", 10}, {"q0", 10}, {"k1", 10}, {"q1", 10}});
   ReadAhead ahead(files, two_tasks, room_for(15), stop_.get_token());
   expect_to_return(ahead, stop_, [](ReadAhead& from) {
-    // The later task holds its files for ever, as one does that is given up until it can run alone.
+    // The later task holds its files for ever, as one does that waits for its keys.
     std::jthread later([&] {
       from.wait_for("q1");
       from.wait_for("k1");

@@ -7,8 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "attention_plasticity/base/counted_containers.h"
-
 namespace attention_plasticity {
 
 /// A sample whose values are given as 16-bit codes, with a function that gives any value exactly.
@@ -59,17 +57,17 @@ class KolmogorovBins {
   double largest_at_values() const;
 
   double n_ = 0;
-  double share_ = 0;                      // 1 / n
-  unsigned bits_ = 0;                     // a bin holds 2^bits_ codes
-  std::vector<std::uint32_t> counts_;     // values in each bin
-  double slack_ = 0;                      // worst error of a bound
-  std::vector<double> normal_;            // Phi at the edges of coarse bins; 0 and 1 at the ends
-  std::vector<std::uint32_t> below_;      // values before each coarse bin, and all of them at the end
-  std::vector<Candidate> candidates_;     // bins that may hold the largest distance, ascending
-  std::vector<char> is_candidate_;        // for each bin
-  CountedVector<std::uint32_t> found_;    // indices of the values in candidates
-  CountedVector<double> values_;          // those values, ascending
-  CountedVector<std::uint32_t> stretch_;  // indices of the values in a range of bins around candidates
+  double share_ = 0;                    // 1 / n
+  unsigned bits_ = 0;                   // a bin holds 2^bits_ codes
+  std::vector<std::uint32_t> counts_;   // values in each bin
+  double slack_ = 0;                    // worst error of a bound
+  std::vector<double> normal_;          // Phi at the edges of coarse bins; 0 and 1 at the ends
+  std::vector<std::uint32_t> below_;    // values before each coarse bin, and all of them at the end
+  std::vector<Candidate> candidates_;   // bins that may hold the largest distance, ascending
+  std::vector<char> is_candidate_;      // for each bin
+  std::vector<std::uint32_t> found_;    // indices of the values in candidates
+  std::vector<double> values_;          // those values, ascending
+  std::vector<std::uint32_t> stretch_;  // indices of the values in a range of bins around candidates
 };
 
 }  // namespace attention_plasticity

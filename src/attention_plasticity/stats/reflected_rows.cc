@@ -41,10 +41,10 @@ ReflectedRows::ReflectedRows(std::span<const float> rows, std::span<const double
   sum_columns(coded);
 }
 
-CountedVector<double> ReflectedRows::first_component() const {
+std::vector<double> ReflectedRows::first_component() const {
   const bool is_reflected = std::ranges::any_of(across_, [](double u) { return u != 0; });
   if (is_reflected) return along_slope_;
-  CountedVector<double> first(size());
+  std::vector<double> first(size());
   for (std::size_t row = 0; row < first.size(); ++row) first[row] = value(row, 0);
   return first;
 }
@@ -122,7 +122,6 @@ ReflectedColumns::ReflectedColumns(std::size_t rows, const std::vector<bool>& co
   for (std::size_t component = 0, next = 0; component < coded.size(); ++component) {
     if (coded[component]) place_[component] = next++;
   }
-  memory_.set((columns + 1) * stride_ * sizeof(std::uint16_t));
   codes_ = std::make_unique_for_overwrite<std::uint16_t[]>((columns + 1) * stride_);
 }
 

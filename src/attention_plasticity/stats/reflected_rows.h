@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "attention_plasticity/base/counted_containers.h"
 #include "attention_plasticity/base/matrix.h"
 #include "attention_plasticity/stats/householder.h"
 #include "attention_plasticity/stats/shape.h"
@@ -31,7 +30,6 @@ class ReflectedColumns {
   std::size_t stride_;
   // Index of each component (rounded up to whole tiles) among the coded ones; those not coded share the last.
   std::vector<std::size_t> place_;
-  MemoryCharge memory_;  // of the codes
   std::unique_ptr<std::uint16_t[]> codes_;
 };
 
@@ -48,9 +46,9 @@ class ReflectedRows {
   std::size_t width() const { return sign_.size(); }
 
   /// (x ∘ sign)·beta / |beta| of each row, its part along the slope beta; empty for a slope of 0.
-  const CountedVector<double>& along_slope() const { return along_slope_; }
+  const std::vector<double>& along_slope() const { return along_slope_; }
   /// The first reflected component of each row: along_slope() unless H is the identity.
-  CountedVector<double> first_component() const;
+  std::vector<double> first_component() const;
   double value(std::size_t row, std::size_t component) const {
     return static_cast<double>(rows_[row * width() + component]) * sign_[component] -
            reflected_[row] * twice_axis_[component];
@@ -74,8 +72,8 @@ class ReflectedRows {
   std::vector<double> twice_axis_;  // 2 u, or zeros
   std::vector<double> across_;      // u ∘ sign, or zeros: its product with a captured row is that with the oriented one
   std::vector<double> along_;       // beta / |beta| ∘ sign, or empty
-  CountedVector<double> reflected_;  // (x ∘ sign)·u of each row
-  CountedVector<double> along_slope_;
+  std::vector<double> reflected_;   // (x ∘ sign)·u of each row
+  std::vector<double> along_slope_;
   ReflectedColumns columns_;
 };
 

@@ -71,7 +71,7 @@ void check_against_plain(const Rows& rows) {
   for_every_target([&](const char* target) {
     SCOPED_TRACE(target);
     const ReflectedRows reflected(rows.values, rows.sign, Householder(rows.slope), mean, coded);
-    const CountedVector<double> first = reflected.first_component();
+    const std::vector<double> first = reflected.first_component();
     ASSERT_EQ(reflected.size(), expected.rows());
     for (std::size_t i = 0; i < expected.rows(); ++i) {
       EXPECT_NEAR(first[i], expected.row(i)[0], 1e-12);

@@ -147,8 +147,9 @@ class TableDecoder {
 std::vector<HeadFileToRead> files_of(const std::string& dump) {
   const ap::DumpLayout layout = ap::find_heads(dump, "");
   std::vector<HeadFileToRead> files;
-  for (const ap::HeadKey& head : layout.keys) files.push_back({layout.file(ap::Side::key, head).string(), false});
-  for (const ap::HeadKey& head : layout.queries) files.push_back({layout.file(ap::Side::query, head).string(), true});
+  for (const ap::HeadNumber& head : layout.keys) files.push_back({layout.file(ap::Side::key, head).string(), false});
+  for (const ap::HeadNumber& head : layout.queries)
+    files.push_back({layout.file(ap::Side::query, head).string(), true});
   return files;
 }
 

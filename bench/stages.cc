@@ -23,7 +23,7 @@
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/dump/head_file.h"
-#include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/source/prepared_run.h"
 
 namespace {
 

@@ -38,6 +38,6 @@ set(core_modules base json random rotary stats plasticity analysis)
 ap_library(attention_plasticity_core ALIAS core MODULES ${core_modules} USES fmt::fmt hwy::hwy Threads::Threads)
 if(NOT AP_CORE_ONLY)
   ap_library(attention_plasticity ALIAS attention_plasticity
-    MODULES ${core_modules} rotation digest settings hub store dump results run
+    MODULES ${core_modules} rotation digest settings hub store dump results options source measure outcomes run
     USES Arrow::arrow Arrow::parquet CURL::libcurl fmt::fmt hwy::hwy OpenSSL::Crypto yaml-cpp Threads::Threads)
 endif()

@@ -1,6 +1,6 @@
 // Any text as a cache plan, in each of its three formats. What is taken reads back from its own text.
 
-#include "attention_plasticity/study/cache_plan_text.h"
+#include "attention_plasticity/evaluation/cache_plan_text.h"
 #include "target.h"
 
 namespace ap = attention_plasticity;

@@ -7,11 +7,11 @@
 
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/digest/digest.h"
+#include "attention_plasticity/outcomes/outcome_bytes.h"
+#include "attention_plasticity/outcomes/run_manifest.h"
+#include "attention_plasticity/outcomes/shard.h"
 #include "attention_plasticity/run/merged_run.h"
-#include "attention_plasticity/run/outcome_bytes.h"
 #include "attention_plasticity/run/results.h"
-#include "attention_plasticity/run/run_manifest.h"
-#include "attention_plasticity/run/shard.h"
 #include "attention_plasticity/run/worker.h"
 #include "target.h"
 

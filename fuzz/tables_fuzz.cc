@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "attention_plasticity/evaluation/head_labels.h"
 #include "attention_plasticity/results/csv.h"
 #include "attention_plasticity/results/run_json.h"
-#include "attention_plasticity/study/head_labels.h"
 #include "target.h"
 
 namespace ap = attention_plasticity;

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "attention_plasticity/run/config.h"
-#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/options/config.h"
+#include "attention_plasticity/options/config_fields.h"
 #include "attention_plasticity/settings/yaml_settings.h"
 #include "target.h"
 

@@ -77,8 +77,8 @@ TEST(CompareStatistics, HeadsThatMovedAreFound) {
   write_synthetic_dump(folder / "b", options);
   options.mean *= 1.5;
   write_synthetic_dump(folder / "shifted", options);
-  const std::set<HeadKey> moved{{0, 0}, {0, 5}, {1, 3}, {1, 7}, {2, 1}, {2, 2}, {2, 6}, {3, 0}, {3, 4}, {3, 5}};
-  for (const HeadKey& head : moved) {
+  const std::set<HeadNumber> moved{{0, 0}, {0, 5}, {1, 3}, {1, 7}, {2, 1}, {2, 2}, {2, 6}, {3, 0}, {3, 4}, {3, 5}};
+  for (const HeadNumber& head : moved) {
     const std::string name = head_folder_name(Side::query, head);
     fs::copy(folder / "shifted" / name, folder / "b" / name,
              fs::copy_options::recursive | fs::copy_options::overwrite_existing);

@@ -16,8 +16,8 @@
 
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/hub/loopback_hub_testing.h"
+#include "attention_plasticity/options/config_fields.h"
 #include "attention_plasticity/results/csv.h"
-#include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/settings/yaml_settings.h"
 #include "attention_plasticity/synth/synthetic_dump.h"
 #include "markdown_blocks.h"

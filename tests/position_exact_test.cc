@@ -11,9 +11,9 @@
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/dump/head_file_writer.h"
+#include "attention_plasticity/evaluation/validation.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/results.h"
-#include "attention_plasticity/study/validation.h"
 #include "places.h"
 
 namespace attention_plasticity {
@@ -40,7 +40,7 @@ RunConfig config_of(const fs::path& dump, std::vector<Setting> settings = {}) {
 void write_unrotated(const fs::path& from, const fs::path& to) {
   const PreparedRun plan = prepare_run(config_of(from));
   fs::copy_file(from / "config.json", to / "config.json");
-  const auto unrotate = [&](Side side, const HeadKey& head) {
+  const auto unrotate = [&](Side side, const HeadNumber& head) {
     HeadRows rows = read_head_file(plan.layout.file(side, head), side).rows;
     const Rotation rotation = plan.rotation.value().layer(head.layer, rows.width).rotation;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -50,8 +50,8 @@ void write_unrotated(const fs::path& from, const fs::path& to) {
     fs::create_directories(file.parent_path());
     write_head_file(file, rows);
   };
-  for (const HeadKey& head : plan.layout.queries) unrotate(Side::query, head);
-  for (const HeadKey& head : plan.layout.keys) unrotate(Side::key, head);
+  for (const HeadNumber& head : plan.layout.queries) unrotate(Side::query, head);
+  for (const HeadNumber& head : plan.layout.keys) unrotate(Side::key, head);
 }
 
 TEST(PositionExact, IsTheSameForVectorsCapturedBeforeTheRotation) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/options/config_fields.h"
 #include "program_support.h"
 
 namespace attention_plasticity {

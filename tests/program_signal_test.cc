@@ -189,7 +189,9 @@ TEST_F(ProgramSignal, HoweverEarlyItComesMessageAndFilesAgree) {
   EXPECT_EQ(outcome.code, 143) << outcome.err;
   // The first head is finished if it was begun.
   const bool was_begun = !lines_starting(outcome.err, "[").empty();
-  EXPECT_EQ(names_in(here_ / "out").size(), was_begun ? table_count + 2 : 1U);
+  // A stop before the run is decided leaves no file; one before the first head has ended leaves run.partial.json.
+  const std::size_t files = names_in(here_ / "out").size();
+  EXPECT_TRUE(was_begun ? files == table_count + 2 : files <= 1) << files;
   const std::vector<std::string> interrupted = lines_starting(outcome.err, "interrupted");
   EXPECT_EQ(interrupted,
             std::vector<std::string>{was_begun ? "interrupted: 1 of 2 heads are in out/head_metrics.partial.csv"

@@ -14,6 +14,9 @@ mapfile -t sources < <(git ls-files -- '*.h' '*.cc')
 echo "check: formatting of ${#sources[@]} files" >&2
 .venv/bin/clang-format --dry-run --Werror "${sources[@]}"
 
+echo "check: includes between modules" >&2
+python3 tools/check_includes.py
+
 echo "check: API reference" >&2
 tools/reference.sh >/dev/null
 

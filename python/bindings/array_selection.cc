@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "attention_plasticity/run/config.h"
-#include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/options/config.h"
+#include "attention_plasticity/source/prepared_run.h"
 
 namespace attention_plasticity::python {
 namespace {

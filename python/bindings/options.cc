@@ -2,7 +2,7 @@
 
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/options/config_fields.h"
 
 namespace nb = nanobind;
 

@@ -4,8 +4,8 @@
 
 #include <optional>
 
+#include "attention_plasticity/options/config.h"
 #include "attention_plasticity/rotation.h"
-#include "attention_plasticity/run/config.h"
 #include "named_texts.h"
 
 namespace attention_plasticity::python {

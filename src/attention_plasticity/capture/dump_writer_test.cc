@@ -72,7 +72,7 @@ TEST_F(DumpWriterTest, FilesHoldTheVectorsOfTheSampledPositions) {
   EXPECT_EQ(layout.keys.size(), 4U);
   EXPECT_TRUE(layout.warnings.empty());
   for (const Side side : {Side::query, Side::key}) {
-    for (const HeadKey head : side == Side::query ? layout.queries : layout.keys) {
+    for (const HeadNumber head : side == Side::query ? layout.queries : layout.keys) {
       const HeadRows rows = read_head_file(layout.file(side, head), side).rows;
       EXPECT_TRUE(has_page_checksums(layout.file(side, head)));
       const std::optional<double> window = head.layer == 1 ? std::optional(96.0) : std::nullopt;
@@ -288,8 +288,8 @@ TEST_F(DumpWriterTest, ChosenHeadsAreWrittenAlone) {
   settings_.heads = {2};
   capture(4);
   const DumpLayout layout = find_heads(dump(), "");
-  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{1, 2}}));
-  EXPECT_EQ(layout.keys, (std::set<HeadKey>{{1, 1}}));
+  EXPECT_EQ(layout.queries, (std::set<HeadNumber>{{1, 2}}));
+  EXPECT_EQ(layout.keys, (std::set<HeadNumber>{{1, 1}}));
 }
 
 // 1,200 files, and a process that may open 24.
@@ -331,7 +331,7 @@ TEST_F(DumpWriterTest, RowsInMemoryAreThoseOfTheFiles) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Side side = i % 2 == 0 ? Side::query : Side::key;
     for (std::size_t head = 0; head < layers[i]->heads.size(); ++head) {
-      const HeadKey key{layers[i]->layer, layers[i]->heads[head]};
+      const HeadNumber key{layers[i]->layer, layers[i]->heads[head]};
       const HeadRows file = read_head_file(dump() / head_folder_name(side, key) / "data.parquet", side).rows;
       const RowsView view = layers[i]->view(head);
       EXPECT_TRUE(std::ranges::equal(view.vectors, file.vectors));

@@ -42,7 +42,7 @@ TEST(PositionSampler, GivesThePositionsOfTheExampleDump) {
   const DumpLayout dump = find_heads(examples / "minidoc-qwen3", "");
   std::size_t documents = 0;
   for (const Side side : {Side::query, Side::key}) {
-    for (const HeadKey head : side == Side::query ? dump.queries : dump.keys) {
+    for (const HeadNumber head : side == Side::query ? dump.queries : dump.keys) {
       const HeadTokens tokens = read_head_tokens(dump.file(side, head), side);
       for (const std::uint64_t document : std::set(tokens.example.begin(), tokens.example.end())) {
         const SampledPositions rows = rows_of(tokens, document);
@@ -61,7 +61,7 @@ TEST(PositionSampler, GivesThePositionsOfTheExampleDump) {
 TEST(PositionSampler, GivesAllPositionsOfTheThinnedExampleDump) {
   const CaptureSettings settings = settings_of(Sampling::uniform, 128, 16);
   const DumpLayout dump = find_heads(examples / "smollm2-135m", "");
-  for (const HeadKey head : dump.queries) {
+  for (const HeadNumber head : dump.queries) {
     const HeadTokens tokens = read_head_tokens(dump.file(Side::query, head), Side::query);
     for (const std::uint64_t document : std::set(tokens.example.begin(), tokens.example.end())) {
       const SampledPositions rows = rows_of(tokens, document);

@@ -12,9 +12,9 @@
 #include "attention_plasticity/cli/signals.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/run/config_fields.h"
-#include "attention_plasticity/run/hub_dump.h"
-#include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/options/config_fields.h"
+#include "attention_plasticity/source/hub_dump.h"
+#include "attention_plasticity/source/prepared_run.h"
 
 namespace attention_plasticity {
 namespace {

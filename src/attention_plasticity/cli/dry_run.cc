@@ -8,7 +8,7 @@
 
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/cli/terminal.h"
-#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/options/config_fields.h"
 #include "attention_plasticity/run/results.h"
 
 namespace attention_plasticity {

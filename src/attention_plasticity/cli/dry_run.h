@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "attention_plasticity/run/prepared_run.h"
-#include "attention_plasticity/run/shard.h"
+#include "attention_plasticity/outcomes/shard.h"
 #include "attention_plasticity/run/stored_output.h"
+#include "attention_plasticity/source/prepared_run.h"
 
 namespace attention_plasticity {
 

@@ -24,9 +24,9 @@
 #include "attention_plasticity/cli/run_summary.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/options/config_fields.h"
 #include "attention_plasticity/report/report.h"
 #include "attention_plasticity/run/array_run.h"
-#include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/run/results.h"
 
 // A study: capture, labels, analysis, report. With a dump these are the steps of the other subcommands; without, rows

@@ -10,7 +10,7 @@
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/study/cache_plan_text.h"
+#include "attention_plasticity/evaluation/cache_plan_text.h"
 
 namespace attention_plasticity {
 namespace {

@@ -9,9 +9,9 @@
 #include "attention_plasticity/cli/commands.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/evaluation/head_ranking.h"
 #include "attention_plasticity/results/head_tables.h"
 #include "attention_plasticity/results/summary.h"
-#include "attention_plasticity/study/head_ranking.h"
 
 namespace attention_plasticity {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "attention_plasticity/evaluation/head_labels.h"
 #include "attention_plasticity/results/summary.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/study/head_labels.h"
 
 namespace attention_plasticity {
 

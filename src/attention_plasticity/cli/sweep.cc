@@ -21,7 +21,7 @@
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/hub/hub_client.h"
-#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/options/config_fields.h"
 #include "attention_plasticity/sweep/sweep_run.h"
 
 namespace attention_plasticity {

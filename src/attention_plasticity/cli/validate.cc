@@ -6,8 +6,8 @@
 #include "attention_plasticity/cli/flag_text.h"
 #include "attention_plasticity/cli/terminal.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/study/validation.h"
-#include "attention_plasticity/study/validation_report.h"
+#include "attention_plasticity/evaluation/validation.h"
+#include "attention_plasticity/evaluation/validation_report.h"
 
 namespace attention_plasticity {
 namespace {

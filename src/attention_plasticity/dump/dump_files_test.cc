@@ -48,7 +48,7 @@ TEST(StoredFiles, OfBothExampleDumpsHoldTheRowsOfThoseOnDisk) {
     const DumpLayout disk = find_heads(folder, "");
     ASSERT_EQ(stored.queries, disk.queries);
     ASSERT_EQ(stored.keys, disk.keys);
-    for (const HeadKey& head : disk.queries) {
+    for (const HeadNumber& head : disk.queries) {
       const HeadFile one = read_head_file(stored.files().open(stored.file(Side::query, head)), Side::query);
       const HeadFile other = read_head_file(disk.file(Side::query, head), Side::query);
       EXPECT_EQ(one.rows.vectors, other.rows.vectors);

@@ -42,7 +42,7 @@ void add(Totals& totals, const HeadRows& rows) {
 Totals totals_of(const std::string& dump, Side side) {
   const DumpLayout layout = find_heads(source_folder() / "examples" / dump, "");
   Totals totals;
-  for (const HeadKey head : side == Side::query ? layout.queries : layout.keys) {
+  for (const HeadNumber head : side == Side::query ? layout.queries : layout.keys) {
     const HeadFile file = read_head_file(layout.file(side, head), side);
     EXPECT_EQ(file.rows.width, 64U);
     EXPECT_EQ(file.dropped_rows, 0U);

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 /// The head that the name of a folder means.
 struct NamedHead {
   Side side;
-  HeadKey head;
+  HeadNumber head;
 };
 
 /// Takes `letter` and digits off the front of `text`. A number that no int holds becomes the largest int.
@@ -258,11 +258,11 @@ std::string with_slash(const std::string& model_dir) {
 
 }  // namespace
 
-std::string head_folder_name(Side side, HeadKey head) {
+std::string head_folder_name(Side side, HeadNumber head) {
   return fmt::format("l{:02d}h{:02d}{}", head.layer, head.head, side == Side::query ? 'q' : 'k');
 }
 
-fs::path DumpLayout::file(Side side, HeadKey head) const {
+fs::path DumpLayout::file(Side side, HeadNumber head) const {
   const auto name = unusual_names.find({side, head});
   return folder / (name == unusual_names.end() ? head_folder_name(side, head) : name->second) / "data.parquet";
 }

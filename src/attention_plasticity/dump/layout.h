@@ -16,11 +16,8 @@
 
 namespace attention_plasticity {
 
-/// A head of a dump by its number.
-using HeadKey = HeadNumber;
-
 /// `l00h00q` or `l00h00k`; numbers above 99 have more digits.
-std::string head_folder_name(Side side, HeadKey head);
+std::string head_folder_name(Side side, HeadNumber head);
 
 /// The heads of a dump and their files: a folder that holds `l00h00q/data.parquet`, `l00h00k/data.parquet`, ...
 ///
@@ -31,18 +28,18 @@ struct DumpLayout {
   std::filesystem::path folder;       ///< holds the head folders
   std::optional<std::string> note;    ///< one line for the user, if the heads were found in another folder than asked
   std::vector<std::string> warnings;  ///< a line about entries that look like heads and are left out
-  std::set<HeadKey> queries;          ///< captured query heads
-  std::set<HeadKey> keys;             ///< captured key heads
+  std::set<HeadNumber> queries;       ///< captured query heads
+  std::set<HeadNumber> keys;          ///< captured key heads
   /// Folders whose names have more digits than `head_folder_name` writes. A head that has the usual folder too is not
   /// in here.
-  std::map<std::pair<Side, HeadKey>, std::string> unusual_names;
+  std::map<std::pair<Side, HeadNumber>, std::string> unusual_names;
 
   /// Opens the files. Null if they are on disk.
   std::shared_ptr<const DumpFiles> store;
   const DumpFiles& files() const { return store ? *store : disk_files(); }
 
   /// The path of the head's `data.parquet`, whether it was captured or not.
-  std::filesystem::path file(Side side, HeadKey head) const;
+  std::filesystem::path file(Side side, HeadNumber head) const;
 };
 
 /// Looks for heads in `root`, or in `root/model_dir` if `model_dir` is not empty. If `root/model_dir` does not exist

@@ -34,8 +34,8 @@ TEST(Layout, FindsQueriesAndKeysInTheRoot) {
   const DumpLayout layout = find_heads(root.path(), "");
   EXPECT_EQ(layout.folder, root.path());
   EXPECT_FALSE(layout.note);
-  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{0, 0}, {0, 1}, {117, 100}}));
-  EXPECT_EQ(layout.keys, (std::set<HeadKey>{{0, 0}}));
+  EXPECT_EQ(layout.queries, (std::set<HeadNumber>{{0, 0}, {0, 1}, {117, 100}}));
+  EXPECT_EQ(layout.keys, (std::set<HeadNumber>{{0, 0}}));
   EXPECT_EQ(layout.file(Side::query, {117, 100}), root / "l117h100q" / "data.parquet");
   EXPECT_EQ(layout.file(Side::key, {3, 1}), root / "l03h01k" / "data.parquet");
 }
@@ -50,7 +50,7 @@ TEST(Layout, IgnoresWhatIsNotNamedExactlyLikeAHead) {
   write_bytes(root / "l05h05q", "a file, not a folder");
   fs::create_directories(root / "l06h06q");
   const DumpLayout layout = find_heads(root.path(), "");
-  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{0, 0}}));
+  EXPECT_EQ(layout.queries, (std::set<HeadNumber>{{0, 0}}));
   EXPECT_TRUE(layout.keys.empty());
 }
 
@@ -79,7 +79,7 @@ TEST(Layout, FollowsModelDir) {
   make_head(root / "model" / "l01h01q");
   const DumpLayout layout = find_heads(root.path(), "model");
   EXPECT_EQ(layout.folder, root / "model");
-  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{1, 1}}));
+  EXPECT_EQ(layout.queries, (std::set<HeadNumber>{{1, 1}}));
   EXPECT_FALSE(layout.note);
 }
 
@@ -158,7 +158,7 @@ TEST(Layout, HasNumbersUpToThoseOfTheTables) {
   make_head(root / "l9999h9999q");
   make_head(root / "l10000h00q");
   const DumpLayout layout = find_heads(root.path(), "");
-  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{9999, 9999}}));
+  EXPECT_EQ(layout.queries, (std::set<HeadNumber>{{9999, 9999}}));
   EXPECT_EQ(layout.warnings, std::vector<std::string>{"l10000h00q is" + left_out});
 }
 
@@ -172,7 +172,7 @@ TEST(Layout, WarnsOfHeadsThatAreLeftOut) {
   fs::create_directories(root / "l11h00k");
   write_bytes(root / "l11h00k" / "data.parquet.gz", "x");
   const DumpLayout layout = find_heads(root.path(), "");
-  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{10, 10}}));
+  EXPECT_EQ(layout.queries, (std::set<HeadNumber>{{10, 10}}));
   EXPECT_EQ(layout.warnings, std::vector<std::string>{"l00h00q.parquet and 2 more are" + left_out});
 }
 
@@ -184,8 +184,8 @@ TEST(FindHeadsAmong, ListedPathsAreAsGoodAsFolders) {
       "l01h00q",   "data.parquet"};
   const DumpLayout layout = find_heads_among(paths, "/snapshot", "");
   EXPECT_EQ(layout.folder, "/snapshot");
-  EXPECT_EQ(layout.queries, (std::set<HeadKey>{{0, 0}, {0, 1}}));
-  EXPECT_EQ(layout.keys, (std::set<HeadKey>{{0, 0}}));
+  EXPECT_EQ(layout.queries, (std::set<HeadNumber>{{0, 0}, {0, 1}}));
+  EXPECT_EQ(layout.keys, (std::set<HeadNumber>{{0, 0}}));
   EXPECT_EQ(layout.file(Side::query, {0, 1}), "/snapshot/l00h01q/data.parquet");
   EXPECT_FALSE(layout.note);
 }

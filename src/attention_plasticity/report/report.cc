@@ -13,6 +13,7 @@
 #include "attention_plasticity/base/utf8.h"
 #include "attention_plasticity/compare/series.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/evaluation/head_labels.h"
 #include "attention_plasticity/json/json.h"
 #include "attention_plasticity/report/block_json.h"
 #include "attention_plasticity/report/comparison_data.h"
@@ -21,7 +22,6 @@
 #include "attention_plasticity/report/page.h"
 #include "attention_plasticity/report/page_template.h"
 #include "attention_plasticity/results/result_files.h"
-#include "attention_plasticity/study/head_labels.h"
 #include "attention_plasticity/version.h"
 
 namespace attention_plasticity {

@@ -361,7 +361,8 @@ constexpr std::array groups_columns{
     q_head,
     k_head,
     key(
-        "group", [](Head head, Row row) -> Value { return head.without_group.groups[row]; }, "Group of documents that is left out, from 0"),
+        "group", [](Head head, Row row) -> Value { return head.without_group.groups[row]; },
+        "Group of documents that is left out, from 0"),
     ResultColumn{.name = "ap_overall",
                  .value = [](Head head, Row row) -> Value { return head.without_group.overall[row]; },
                  .meaning = "Pooled plasticity without the group",

@@ -130,9 +130,7 @@ RotationOfLayer in_every_layer(const RotationCandidate& candidate) {
 EvidenceMeter::EvidenceMeter(RotationOfLayer configured, std::vector<RotationOfLayer> further)
     : configured_(std::move(configured)), further_(std::move(further)) {}
 
-FileEvidence EvidenceMeter::measure(int layer, const RowsView& rows) {
-  return measure(layer, RowSample(rows));
-}
+FileEvidence EvidenceMeter::measure(int layer, const RowsView& rows) { return measure(layer, RowSample(rows)); }
 
 FileEvidence EvidenceMeter::measure(int layer, const RowSample& sample) {
   FileEvidence evidence{sample.width(), sample.energy(), {tables_.fixed(sample), 0, {}}};

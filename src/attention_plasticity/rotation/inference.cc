@@ -8,7 +8,6 @@
 #include <limits>
 #include <utility>
 
-
 namespace attention_plasticity {
 namespace {
 

@@ -16,10 +16,10 @@
 #include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/digest/digest.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/measure/measure_heads.h"
 #include "attention_plasticity/memory.h"
 #include "attention_plasticity/results/summary.h"
-#include "attention_plasticity/run/measure_heads.h"
-#include "attention_plasticity/run/run_rotation.h"
+#include "attention_plasticity/source/run_rotation.h"
 #include "attention_plasticity/stats/jackknife.h"
 
 namespace attention_plasticity {
@@ -80,6 +80,19 @@ RunResult to_result(std::vector<HeadOutcome> outcomes) {
     run.without_group.push_back(std::move(outcome.measured->without_group));
   }
   return run;
+}
+
+// The evidence on the rotation that was measured with the heads.
+RotationEvidence evidence_of(std::span<const HeadOutcome> outcomes) {
+  RotationEvidence evidence;
+  const auto add = [&](const HeadSide& side, const std::optional<SideRecord>& record) {
+    if (record && record->evidence) evidence.emplace(side, *record->evidence);
+  };
+  for (const HeadOutcome& outcome : outcomes) {
+    add(queries_of(outcome.head), outcome.queries);
+    add(keys_of(outcome.head), outcome.keys);
+  }
+  return evidence;
 }
 
 // Memory that heads pass on to each other serves nobody after the last one.

@@ -12,17 +12,17 @@
 
 #include "attention_plasticity/analysis/head_analysis.h"
 #include "attention_plasticity/analyze_dump.h"
-#include "attention_plasticity/run/config.h"
-#include "attention_plasticity/run/head_outcome.h"
-#include "attention_plasticity/run/prepared_run.h"
-#include "attention_plasticity/run/saved_heads.h"
+#include "attention_plasticity/measure/head_outcome.h"
+#include "attention_plasticity/options/config.h"
+#include "attention_plasticity/outcomes/saved_heads.h"
+#include "attention_plasticity/source/prepared_run.h"
 
 namespace attention_plasticity {
 
 /// A file of the dump that a run read.
 struct ReadInput {
   Side side = Side::query;
-  HeadKey head;
+  HeadNumber head;
   InputDigest input;
 };
 
@@ -70,7 +70,7 @@ class HeadArrivals {
   SavedHeads* saved_;
   std::size_t ended_;
   std::size_t total_;
-  std::set<HeadKey> keys_;  // whose rows were looked at
+  std::set<HeadNumber> keys_;  // whose rows were looked at
   bool warned_of_keys_ = false;
   bool warned_of_queries_ = false;
 };

@@ -4,10 +4,10 @@
 #include <stop_token>
 #include <vector>
 
-#include "attention_plasticity/run/array_source.h"
-#include "attention_plasticity/run/config.h"
+#include "attention_plasticity/options/config.h"
 #include "attention_plasticity/run/finished_run.h"
-#include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/source/array_source.h"
+#include "attention_plasticity/source/prepared_run.h"
 
 namespace attention_plasticity {
 

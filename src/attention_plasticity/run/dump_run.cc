@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/run/run_manifest.h"
+#include "attention_plasticity/outcomes/run_manifest.h"
 
 namespace attention_plasticity {
 

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "attention_plasticity/hub.h"
+#include "attention_plasticity/options/config.h"
+#include "attention_plasticity/outcomes/saved_heads.h"
+#include "attention_plasticity/outcomes/shard.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/config.h"
 #include "attention_plasticity/run/engine.h"
-#include "attention_plasticity/run/hub_dump.h"
-#include "attention_plasticity/run/prepared_run.h"
-#include "attention_plasticity/run/saved_heads.h"
-#include "attention_plasticity/run/shard.h"
+#include "attention_plasticity/source/hub_dump.h"
+#include "attention_plasticity/source/prepared_run.h"
 
 namespace attention_plasticity {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/run/run_manifest.h"
+#include "attention_plasticity/outcomes/run_manifest.h"
 #include "attention_plasticity/run/worker.h"
 
 namespace attention_plasticity {

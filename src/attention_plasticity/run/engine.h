@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/source/prepared_run.h"
 
 // The heads of a run can be measured by other processes, on other machines. An engine places, starts and repeats that
 // work; it passes on what a HeadWorker returned for each KV group.

@@ -1,4 +1,4 @@
-#include "attention_plasticity/run/head_memory.h"
+#include "attention_plasticity/source/head_memory.h"
 
 #include <gtest/gtest.h>
 

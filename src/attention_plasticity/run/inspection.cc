@@ -9,9 +9,9 @@
 
 #include "attention_plasticity/dump/head_file.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/run/read_ahead.h"
-#include "attention_plasticity/run/file_source.h"
-#include "attention_plasticity/run/run_rotation.h"
+#include "attention_plasticity/source/file_source.h"
+#include "attention_plasticity/source/read_ahead.h"
+#include "attention_plasticity/source/run_rotation.h"
 #include "attention_plasticity/store/store_address.h"
 
 namespace attention_plasticity {
@@ -22,7 +22,7 @@ std::size_t distinct(const std::vector<T>& values) {
   return std::unordered_set<T>(values.begin(), values.end()).size();
 }
 
-FileInspection inspect_file(const DumpLayout& layout, Side side, HeadKey head) {
+FileInspection inspect_file(const DumpLayout& layout, Side side, HeadNumber head) {
   FileInspection found;
   found.side = side;
   found.head = head;
@@ -112,9 +112,9 @@ DumpInspection inspect_dump(const std::filesystem::path& root, const std::string
   for (const std::string& warning : dump.layout.warnings) dump.notes.push_back("warning: " + warning);
   dump.capture = read_capture_metadata(dump.layout.folder, dump.notes, dump.layout.files());
   dump.model = find_model_shape(root, dump.layout.folder, dump.notes, dump.layout.files());
-  std::map<std::filesystem::path, HeadKey> heads;
-  for (const HeadKey& head : dump.layout.queries) heads[dump.layout.file(Side::query, head)] = head;
-  for (const HeadKey& head : dump.layout.keys) heads[dump.layout.file(Side::key, head)] = head;
+  std::map<std::filesystem::path, HeadNumber> heads;
+  for (const HeadNumber& head : dump.layout.queries) heads[dump.layout.file(Side::query, head)] = head;
+  for (const HeadNumber& head : dump.layout.keys) heads[dump.layout.file(Side::key, head)] = head;
   for_each_file(dump.layout.files(), files_of(dump.layout), HeadPart::tokens, [&](const ReadAhead::File& file) {
     dump.files.push_back(inspect_file(dump.layout, file.side, heads.at(file.path)));
   });

@@ -16,7 +16,7 @@ namespace attention_plasticity {
 /// What one file of a dump holds. Its vectors are not read.
 struct FileInspection {
   Side side = Side::query;
-  HeadKey head;
+  HeadNumber head;
   std::uint64_t bytes = 0;
   std::optional<std::string> error;  ///< why it cannot be read; if set, nothing below is known
   std::size_t rows = 0;

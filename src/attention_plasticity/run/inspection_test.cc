@@ -39,7 +39,7 @@ TEST(Inspection, TellsWhatEachFileHolds) {
 
   const FileInspection& queries = found.files[0];
   EXPECT_EQ(queries.side, Side::query);
-  EXPECT_EQ(queries.head, (HeadKey{1, 4}));
+  EXPECT_EQ(queries.head, (HeadNumber{1, 4}));
   EXPECT_EQ(queries.bytes, std::filesystem::file_size(dump.file(Side::query, 1, 4)));
   EXPECT_EQ(queries.error, std::nullopt);
   EXPECT_EQ(queries.rows, 2U);
@@ -54,7 +54,7 @@ TEST(Inspection, TellsWhatEachFileHolds) {
 
   const FileInspection& keys = found.files[1];
   EXPECT_EQ(keys.side, Side::key);
-  EXPECT_EQ(keys.head, (HeadKey{1, 2}));
+  EXPECT_EQ(keys.head, (HeadNumber{1, 2}));
   EXPECT_EQ(keys.rows, 3U);
   EXPECT_EQ(keys.buckets, 2U);
   EXPECT_EQ(keys.examples, std::nullopt);

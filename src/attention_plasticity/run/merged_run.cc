@@ -10,9 +10,9 @@
 
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
-#include "attention_plasticity/run/config_fields.h"
-#include "attention_plasticity/run/run_manifest.h"
-#include "attention_plasticity/run/shard.h"
+#include "attention_plasticity/options/config_fields.h"
+#include "attention_plasticity/outcomes/run_manifest.h"
+#include "attention_plasticity/outcomes/shard.h"
 
 namespace attention_plasticity {
 namespace {

@@ -1,4 +1,4 @@
-#include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/source/prepared_run.h"
 
 #include <gtest/gtest.h>
 

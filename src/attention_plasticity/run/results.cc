@@ -10,10 +10,10 @@
 #include "attention_plasticity/base/text_file.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
+#include "attention_plasticity/options/config_fields.h"
 #include "attention_plasticity/results/output_files.h"
 #include "attention_plasticity/rotary/rotary_parameters.h"
 #include "attention_plasticity/rotation/rotation_json.h"
-#include "attention_plasticity/run/config_fields.h"
 
 namespace attention_plasticity {
 namespace {

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "attention_plasticity/base/folder_lock.h"
-#include "attention_plasticity/results/run_files.h"
+#include "attention_plasticity/options/config.h"
 #include "attention_plasticity/results/head_tables.h"
+#include "attention_plasticity/results/run_files.h"
 #include "attention_plasticity/results/summary.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/config.h"
-#include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/source/prepared_run.h"
 
 // The results of a run, as its configuration wants them. The module `results` writes them.
 

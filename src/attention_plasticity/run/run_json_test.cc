@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "attention_plasticity/dump/head_file.h"
-#include "attention_plasticity/run/config_fields.h"
+#include "attention_plasticity/options/config_fields.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 #include "attention_plasticity/version.h"
 

@@ -1,4 +1,4 @@
-#include "attention_plasticity/run/run_rotation.h"
+#include "attention_plasticity/source/run_rotation.h"
 
 #include <gtest/gtest.h>
 

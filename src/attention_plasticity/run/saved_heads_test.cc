@@ -1,4 +1,4 @@
-#include "attention_plasticity/run/saved_heads.h"
+#include "attention_plasticity/outcomes/saved_heads.h"
 
 #include <gtest/gtest.h>
 

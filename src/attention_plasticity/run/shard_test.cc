@@ -1,4 +1,4 @@
-#include "attention_plasticity/run/shard.h"
+#include "attention_plasticity/outcomes/shard.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <set>
 
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/outcomes/run_manifest.h"
 #include "attention_plasticity/run/dump_run.h"
 #include "attention_plasticity/run/merged_run.h"
 #include "attention_plasticity/run/results.h"
-#include "attention_plasticity/run/run_manifest.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {

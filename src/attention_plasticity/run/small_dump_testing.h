@@ -12,9 +12,9 @@
 #include "attention_plasticity/base/temporary_folder_testing.h"
 #include "attention_plasticity/dump/layout.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/options/config.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/config.h"
-#include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/source/prepared_run.h"
 
 namespace attention_plasticity {
 

@@ -9,9 +9,9 @@
 #include "attention_plasticity/base/stop_scope.h"
 #include "attention_plasticity/error.h"
 #include "attention_plasticity/json/json.h"
+#include "attention_plasticity/outcomes/outcome_bytes.h"
+#include "attention_plasticity/outcomes/run_manifest.h"
 #include "attention_plasticity/run/analysis_run.h"
-#include "attention_plasticity/run/outcome_bytes.h"
-#include "attention_plasticity/run/run_manifest.h"
 #include "attention_plasticity/version.h"
 
 namespace attention_plasticity {

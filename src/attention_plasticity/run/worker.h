@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "attention_plasticity/run/config.h"
-#include "attention_plasticity/run/head_outcome.h"
-#include "attention_plasticity/run/prepared_run.h"
+#include "attention_plasticity/measure/head_outcome.h"
+#include "attention_plasticity/options/config.h"
+#include "attention_plasticity/source/prepared_run.h"
 
 namespace attention_plasticity {
 

@@ -6,11 +6,11 @@
 
 #include "attention_plasticity/base/refusal_testing.h"
 #include "attention_plasticity/base/text_testing.h"
+#include "attention_plasticity/outcomes/outcome_bytes.h"
+#include "attention_plasticity/outcomes/run_manifest.h"
 #include "attention_plasticity/run/analysis_run.h"
 #include "attention_plasticity/run/dump_run.h"
 #include "attention_plasticity/run/engine.h"
-#include "attention_plasticity/run/outcome_bytes.h"
-#include "attention_plasticity/run/run_manifest.h"
 #include "attention_plasticity/run/small_dump_testing.h"
 
 namespace attention_plasticity {

@@ -13,8 +13,8 @@
 
 #include "attention_plasticity/base/text.h"
 #include "attention_plasticity/error.h"
+#include "attention_plasticity/options/config_fields.h"
 #include "attention_plasticity/results/schema.h"
-#include "attention_plasticity/run/config_fields.h"
 #include "attention_plasticity/settings/yaml_settings.h"
 #include "attention_plasticity/store/store_address.h"
 

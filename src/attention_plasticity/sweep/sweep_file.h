@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attention_plasticity/hub/answers.h"
-#include "attention_plasticity/run/config.h"
+#include "attention_plasticity/options/config.h"
 #include "attention_plasticity/settings/field.h"
 
 // A sweep is a list of runs in a YAML file: fields of the configuration that all runs share, and under `runs` those of

@@ -67,8 +67,8 @@ Json covariance_json(const HeadModel& model) {
 // NaN is written as null.
 Json estimate_json(const Estimate& estimate) { return {{"value", estimate.value}, {"error", estimate.error}}; }
 
-Json head_json(const SynthOptions& options, HeadKey head) {
-  const HeadKey key_head = key_head_of(options, head);
+Json head_json(const SynthOptions& options, HeadNumber head) {
+  const HeadNumber key_head = key_head_of(options, head);
   const HeadModel queries = make_head_model(options, Side::query, head);
   const HeadTruth truth = head_truth(options, head);
   Json json;

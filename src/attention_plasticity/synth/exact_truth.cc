@@ -75,7 +75,7 @@ struct DocumentMean {
 
 class TripleSampler {
  public:
-  TripleSampler(const SynthOptions& options, HeadKey head)
+  TripleSampler(const SynthOptions& options, HeadNumber head)
       : options_(options),
         context_(options),
         window_(window_of_layer(options, head.layer)),
@@ -127,7 +127,7 @@ class TripleSampler {
 
 }  // namespace
 
-ExactTruth exact_truth(const SynthOptions& options, HeadKey query_head) {
+ExactTruth exact_truth(const SynthOptions& options, HeadNumber query_head) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   ExactTruth truth{{nan, nan}, 0};
   if (options.truth_pairs == 0) return truth;

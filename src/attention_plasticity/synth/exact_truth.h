@@ -18,6 +18,6 @@ struct ExactTruth {
 /// The moments of the un-rotated queries are exact. Triples come from documents that are drawn as those of the dump
 /// are: which keys are near a query depends on how many of a document's tokens were captured. The documents are
 /// independent, so that their spread gives the error. NaN when no query sees two keys, and with `truth_pairs` 0.
-ExactTruth exact_truth(const SynthOptions& options, HeadKey query_head);
+ExactTruth exact_truth(const SynthOptions& options, HeadNumber query_head);
 
 }  // namespace attention_plasticity

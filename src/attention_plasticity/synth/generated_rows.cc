@@ -63,7 +63,7 @@ std::optional<double> window_of_layer(const SynthOptions& options, int layer) {
   return *options.window;
 }
 
-HeadRows generate_rows(const SynthOptions& options, Side side, HeadKey head) {
+HeadRows generate_rows(const SynthOptions& options, Side side, HeadNumber head) {
   const HeadModel model = make_head_model(options, side, head);
   const auto generator = [&](Stream stream) {
     return stream_generator(stream == Stream::noise ? options.seed : truth_seed(options), side, head, stream);

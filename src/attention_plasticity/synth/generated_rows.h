@@ -21,6 +21,6 @@ void place_row(const HeadModel& model, const std::optional<Rotation>& rotation, 
 std::optional<double> window_of_layer(const SynthOptions& options, int layer);
 
 /// The rows of one file of a synthetic dump, ordered by document and position. The options must have passed `check`.
-HeadRows generate_rows(const SynthOptions& options, Side side, HeadKey head);
+HeadRows generate_rows(const SynthOptions& options, Side side, HeadNumber head);
 
 }  // namespace attention_plasticity

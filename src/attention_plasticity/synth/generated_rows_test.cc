@@ -13,7 +13,7 @@
 namespace attention_plasticity {
 namespace {
 
-constexpr HeadKey head{1, 2};
+constexpr HeadNumber head{1, 2};
 
 SynthOptions small() {
   SynthOptions options;

@@ -30,7 +30,7 @@ std::vector<double> random_direction(std::size_t dim, double length, NormalSourc
 
 }  // namespace
 
-HeadModel make_head_model(const SynthOptions& options, Side side, HeadKey head) {
+HeadModel make_head_model(const SynthOptions& options, Side side, HeadNumber head) {
   const std::size_t dim = options.dim;
   HeadModel model;
   model.eigenvalues = falling_eigenvalues(dim, options.spectrum);

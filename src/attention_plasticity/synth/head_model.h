@@ -24,7 +24,7 @@ struct HeadModel {
 };
 
 /// The options must have passed `check`.
-HeadModel make_head_model(const SynthOptions& options, Side side, HeadKey head);
+HeadModel make_head_model(const SynthOptions& options, Side side, HeadNumber head);
 
 /// The covariance of the noise, sum_i eigenvalue_i axis_i axis_i'.
 Matrix noise_covariance(const HeadModel& model);

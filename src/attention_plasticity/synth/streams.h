@@ -22,8 +22,8 @@ enum class Stream : std::uint32_t {
 
 /// [seed mod 2^32, seed / 2^32, layer + 2^16 head, 2 stream + side] with side 0 for queries and 1 for keys. NumPy's
 /// `default_rng(words)` is the stream's generator.
-std::array<std::uint32_t, 4> stream_seed(std::uint64_t seed, Side side, HeadKey head, Stream stream);
+std::array<std::uint32_t, 4> stream_seed(std::uint64_t seed, Side side, HeadNumber head, Stream stream);
 
-NumpyGenerator stream_generator(std::uint64_t seed, Side side, HeadKey head, Stream stream);
+NumpyGenerator stream_generator(std::uint64_t seed, Side side, HeadNumber head, Stream stream);
 
 }  // namespace attention_plasticity

@@ -57,7 +57,7 @@ void write_synthetic_dump(const fs::path& out, const SynthOptions& options, cons
   const auto files_of_layer = static_cast<std::size_t>(options.q_heads) + static_cast<std::size_t>(options.k_heads);
   const std::size_t total = static_cast<std::size_t>(options.layers) * files_of_layer;
   std::size_t done = 0;
-  const auto write_head = [&](Side side, HeadKey head) {
+  const auto write_head = [&](Side side, HeadNumber head) {
     write_head_file(out / head_folder_name(side, head) / "data.parquet", generate_rows(options, side, head));
     ++done;
     if (observer.file) observer.file(done, total);

@@ -72,7 +72,7 @@ TEST_F(SyntheticDump, ReadsBackAsTheRowsItWasMadeOf) {
   options.window = 300;
   write_synthetic_dump(folder, options);
   for (const Side side : {Side::query, Side::key}) {
-    const HeadKey head{1, 1};
+    const HeadNumber head{1, 1};
     const HeadRows written = generate_rows(options, side, head);
     const HeadRows rows = read_head_file(folder / head_folder_name(side, head) / "data.parquet", side).rows;
     EXPECT_EQ(rows.bucket, written.bucket);
@@ -365,7 +365,7 @@ TEST_F(SyntheticDump, RowsHaveTheMeanSlopeAndCovarianceOfTheTruth) {
   write_synthetic_dump(folder, options);
   const json truth = json::parse(bytes_of(folder / "truth.json"));
   for (const json& head : truth["heads"]) {
-    const HeadKey key{0, head["q_head"]};
+    const HeadNumber key{0, head["q_head"]};
     const HeadRows queries =
         read_head_file(folder / head_folder_name(Side::query, key) / "data.parquet", Side::query).rows;
     EXPECT_LT(worst_z(queries, head["mean"], head["slope"], rebuilt_covariance(head["covariance"])), 4);

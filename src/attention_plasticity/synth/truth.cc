@@ -85,7 +85,7 @@ double empirical_plasticity(std::span<const float> queries, std::span<const floa
 
 class TruthSampler {
  public:
-  TruthSampler(const SynthOptions& options, HeadKey head)
+  TruthSampler(const SynthOptions& options, HeadNumber head)
       : context_(options),
         rotation_(make_rotation(options)),
         queries_(make_head_model(options, Side::query, head)),
@@ -138,11 +138,11 @@ class TruthSampler {
 
 }  // namespace
 
-HeadKey key_head_of(const SynthOptions& options, HeadKey query_head) {
+HeadNumber key_head_of(const SynthOptions& options, HeadNumber query_head) {
   return {query_head.layer, query_head.head / (options.q_heads / options.k_heads)};
 }
 
-HeadTruth head_truth(const SynthOptions& options, HeadKey query_head) {
+HeadTruth head_truth(const SynthOptions& options, HeadNumber query_head) {
   HeadTruth truth{{nan, nan}, {nan, nan}, 0, {}, exact_truth(options, query_head)};
   const std::vector<WeightedCell> cells = visible_cells(options, Context(options), query_head.layer);
   if (cells.empty() || options.truth_pairs == 0) return truth;

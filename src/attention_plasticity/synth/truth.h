@@ -31,9 +31,9 @@ struct HeadTruth {
 
 /// The truth of a query head from about `truth_pairs` key pairs and as many triples; NaN without pairs. Without cells
 /// (one bucket) only `exact` has a value. The options must have passed `check`.
-HeadTruth head_truth(const SynthOptions& options, HeadKey query_head);
+HeadTruth head_truth(const SynthOptions& options, HeadNumber query_head);
 
 /// The key head that a query head reads.
-HeadKey key_head_of(const SynthOptions& options, HeadKey query_head);
+HeadNumber key_head_of(const SynthOptions& options, HeadNumber query_head);
 
 }  // namespace attention_plasticity

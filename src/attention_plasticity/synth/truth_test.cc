@@ -14,7 +14,7 @@
 namespace attention_plasticity {
 namespace {
 
-constexpr HeadKey head{0, 1};
+constexpr HeadNumber head{0, 1};
 
 // The mean of f(z) for z = size sqrt(dim) u, where u is a coordinate of a random direction. This is the truth of an
 // isotropic head without drift, whose z is the component of the constant part along w.
@@ -153,7 +153,7 @@ TEST_P(AnalysisOfSynthetic, AgreesWithTheTruth) {
   GetParam().change(synth);
   check(synth);
   const HeadTruth truth = head_truth(synth, head);
-  const HeadKey key_head = key_head_of(synth, head);
+  const HeadNumber key_head = key_head_of(synth, head);
 
   AnalysisOptions options;
   options.method = Method::full;

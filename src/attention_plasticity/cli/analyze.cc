@@ -139,11 +139,11 @@ class Analysis {
     for (const std::string& note : run_.notes()) tell_line(note);
     for (const std::string& warning : prepared().warnings) tell_line("warning: " + warning);
     if (run_.missing_files().empty()) {
-      run_.decide({{},
-                   [](const std::string& note) { tell_line(note); },
-                   [](const std::string& warning) { tell_line("warning: " + warning); },
-                   {}},
-                  interruption_.token());
+      run_.decide_rotation({{},
+                            [](const std::string& note) { tell_line(note); },
+                            [](const std::string& warning) { tell_line("warning: " + warning); },
+                            {}},
+                           interruption_.token());
     }
     print_dry_run(prepared(), config(), {workers_, run_.missing_files(), shard_, output_});
     return 0;
@@ -194,7 +194,7 @@ class Analysis {
       for (const std::string& note : label_notes) progress.note(note);
       DownloadDisplay downloads(progress);
       const RunObserver told = observer(progress, downloads);
-      if (flags_.resume) run_.decide(told, interruption_.token());
+      if (flags_.resume) run_.decide_rotation(told, interruption_.token());
       if (!flags_.resume || !are_results_complete(prepared(), config(), tables_in_store())) {
         measured = run_.measure(workers_, told, interruption_.token(), save(),
                                 engine_ == nullptr ? Engine() : function_of(*engine_), &elsewhere_);

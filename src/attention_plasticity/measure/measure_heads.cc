@@ -69,11 +69,11 @@ class Measuring {
       source_.wait_for(waiting);
       if (waiting.width > 0 && has_model_width(waiting.width)) check_rotation(waiting.head.layer, waiting.width);
     }
-    return memory_ ? bytes_of(number) : TaskBytes{};
+    return memory_ ? bytes_of(number, *memory_) : TaskBytes{};
   }
 
   // The bounds of a head. Its result may take what they leave of its share.
-  TaskBytes bytes_of(std::size_t number) {
+  TaskBytes bytes_of(std::size_t number, const MemoryShares& memory) {
     const HeadId& head = tasks_[number].head;
     const AnalysisOptions& analysis = context_.config.analysis;
     const HeadFileSize queries = source_.size(queries_of(head));
@@ -84,8 +84,8 @@ class Measuring {
     const auto with_result = [&](std::uint64_t most_result) {
       return task_bytes(row_bytes(queries, analysis), row_bytes(keys, analysis), beside, most_result);
     };
-    const std::uint64_t most_result = memory_->most_result(with_result(0));
-    result_limits_[number] = ResultLimit{most_result, memory_->limit};
+    const std::uint64_t most_result = memory.most_result(with_result(0));
+    result_limits_[number] = ResultLimit{most_result, memory.limit};
     return with_result(most_result);
   }
 
@@ -123,9 +123,10 @@ class Measuring {
     SourceRows content = source_.rows(side);
     const RowsView& rows = content.rows.view();
     if (!has_model_width(rows.width)) {
+      const StatedNumber stated = context_.model_width.value_or(StatedNumber{});
       throw Error(ErrorKind::input,
                   fmt::format("the vectors have {} components, but {} says that a head of the model has {}", rows.width,
-                              context_.model_width->file, context_.model_width->value),
+                              stated.file, stated.value),
                   source_.file(side));
     }
     record.read = std::move(content.read);

@@ -142,9 +142,11 @@ HeadOutcomes measure_tasks(const PreparedRun& prepared, const RunConfig& config,
   std::vector<HeadTask> missing;
   std::vector<std::size_t> places;  // of the missing
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (options.saved != nullptr) ended[i] = options.saved->take(tasks[i].head);
-    if (ended[i]) {
-      context.held_bytes += memory_of(*ended[i]);
+    std::optional<HeadOutcome> saved;
+    if (options.saved != nullptr) saved = options.saved->take(tasks[i].head);
+    if (saved) {
+      context.held_bytes += memory_of(*saved);
+      ended[i] = std::move(saved);
     } else {
       missing.push_back(tasks[i]);
       places.push_back(i);

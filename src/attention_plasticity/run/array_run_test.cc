@@ -90,6 +90,29 @@ TEST(ArrayRun, WithoutTheRowsOfAPassIsInterrupted) {
   EXPECT_EQ(run.results.size(), 2U);
 }
 
+// A worker that waits for the next pass must not wait for a head that was given up.
+TEST(ArrayRun, EndsAtAStopInTheMiddleOfAPass) {
+  const SmallArrays arrays;
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    ArrayPasses passes;
+    for (const int layer : {0, 1}) passes.heads.push_back({{{layer, 0, 0}, 4}, {{layer, 1, 0}, 4}});
+    passes.rows = [&](std::size_t pass) {
+      const auto begin = arrays.heads.begin() + static_cast<std::ptrdiff_t>(2 * pass);
+      return std::vector<ArrayHead>(begin, begin + 2);
+    };
+    RunConfig config = small_config();
+    config.analysis.num_pairs_per_bucket = 200'000;
+    config.analysis.sampler = Sampler::local;
+    std::stop_source stop;
+    const DumpRotation rotation{small_rotation(), 0, RotationSource::config, {}, {}};
+    PreparedRun prepared = prepare_passes(passes, config, rotation);
+    const RunObserver observer{[&](const HeadEvent&) { stop.request_stop(); }, {}, {}, {}};
+    const RunResult run = run_analysis(prepared, config, {.workers = 3, .stop = stop.get_token()}, observer);
+    EXPECT_TRUE(run.interrupted);
+    EXPECT_FALSE(run.failure);
+  }
+}
+
 // Tables with larger numbers could be written and not be read again.
 TEST(ArrayRun, RefusesNumbersBeyondThoseOfTheTables) {
   const SmallArrays arrays;

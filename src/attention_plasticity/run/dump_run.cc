@@ -44,8 +44,12 @@ std::string DumpRun::missing_files() const {
   return missing_.empty() ? "" : described_files(dump_->snapshot(), missing_);
 }
 
-void DumpRun::decide(const RunObserver& told, const std::stop_token& stop) {
-  attention_plasticity::decide(prepared_, config_, serialized(told), stop);
+void DumpRun::decide_rotation(const RunObserver& observer, const std::stop_token& stop) {
+  attention_plasticity::decide_rotation(prepared_, config_, serialized(observer), stop);
+}
+
+void DumpRun::decide(const RunObserver& observer, const std::stop_token& stop) {
+  attention_plasticity::decide(prepared_, config_, serialized(observer), stop);
 }
 
 void DumpRun::begin(const RunObserver& told, const std::stop_token& stop,
@@ -92,7 +96,7 @@ RunResult DumpRun::measure(int workers, const RunObserver& observer, const std::
                     "with those of one machine, not to the last",
                     simd));
   }
-  if (cost != nullptr) *cost = own;
+  if (cost != nullptr) *cost = std::move(own);
   return conclude(std::move(outcomes), prepared_, config_, told);
 }
 
@@ -104,7 +108,7 @@ HeadOutcomes DumpRun::measure_shard(int workers, const RunObserver& observer, co
   if (outcomes.interrupted) return outcomes;
   saved_->write_manifest(manifest_text(prepared_, config_));  // with all files, which may have been on the Hub before
   if (saved_->has_failed()) {
-    throw Error(ErrorKind::output, "not all heads of the shard could be saved; go on with --resume",
+    throw Error(ErrorKind::output, "not all heads of the shard could be saved; go on with `resume`",
                 save.folder.string());
   }
   return outcomes;

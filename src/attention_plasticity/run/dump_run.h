@@ -36,8 +36,10 @@ class DumpRun {
   /// The heads that are measured here: those of the shard, or all.
   std::vector<HeadTask> tasks() const;
 
-  /// Decides what follows from rows, as `measure` does first. Reports what it finds.
-  void decide(const RunObserver& told, const std::stop_token& stop);
+  /// Decides the rotation, where that follows from rows, as `measure` does first. Reports what it finds.
+  void decide_rotation(const RunObserver& observer, const std::stop_token& stop);
+  /// Decides all that follows from rows, as `measure` does first. Reports what it finds.
+  void decide(const RunObserver& observer, const std::stop_token& stop);
   /// Fetches and measures all heads on `workers` threads. Reports notes and warnings first. Throws what ends the run
   /// before any head is measured. With `save`, heads are saved as they end; throws as SavedHeads does. With an engine,
   /// other processes measure the heads: they must see the dump under the same path, and files of the Hub are fetched

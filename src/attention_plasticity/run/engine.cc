@@ -90,7 +90,7 @@ class Collecting {
     const HeadId id = outcome.head;
     const auto [place, is_new] = ended_.emplace(id, std::move(outcome));
     if (!is_new) throw Error(ErrorKind::input, "a worker returned a head that was there already");
-    arrivals_->add(place->second);
+    if (arrivals_) arrivals_->add(place->second);
   }
 
   const PreparedRun& prepared_;

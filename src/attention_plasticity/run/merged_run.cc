@@ -101,6 +101,7 @@ std::vector<RecordedFile> files_of(const std::vector<SavedShard>& shards) {
     for (const RecordedFile& file : recorded_files(run)) files.emplace(file.file, file);
   }
   std::vector<RecordedFile> list;
+  list.reserve(files.size());
   for (auto& [name, file] : files) list.push_back(std::move(file));
   return list;
 }

@@ -57,14 +57,13 @@ ArraySource::ArraySource(ArrayPasses passes, NonFinite non_finite)
   for (std::size_t pass = 0; pass < passes_.heads.size(); ++pass) {
     for (const ArrayPasses::Head& head : passes_.heads[pass]) pass_of_.emplace(head.head, pass);
   }
-  if (passes_.heads.size() == 1 && !pass_of_.empty()) begin_pass_of(pass_of_.begin()->first);
 }
 
 void ArraySource::begin_pass_of(const HeadId& head) {
   std::unique_lock lock(mutex_);
   while (begun_ <= pass_of_.at(head)) {
-    // The rows of a pass stay while a head of it is being measured.
-    changed_.wait(lock, [this] { return unfinished_ == 0; });
+    // The rows of a pass stay while a head of it is being measured. A head that is given up after a stop never ends.
+    if (!changed_.wait(lock, stop_, [this] { return unfinished_ == 0; })) throw_stopped();
     views_.clear();
     heads_ = passes_.rows(begun_);
     if (heads_.empty()) throw_stopped();
@@ -77,6 +76,16 @@ void ArraySource::begin_pass_of(const HeadId& head) {
     unfinished_ = passes_.heads[begun_].size();
     ++begun_;
   }
+}
+
+void ArraySource::expect(const std::vector<HeadSide>& /*sides*/, const RunObserver& /*told*/,
+                         const std::stop_token& stop) {
+  {
+    const std::scoped_lock lock(mutex_);
+    stop_ = stop;
+  }
+  // No task waits for a single pass.
+  if (passes_.heads.size() == 1 && !pass_of_.empty()) begin_pass_of(pass_of_.begin()->first);
 }
 
 void ArraySource::wait_for(HeadTask& task) { begin_pass_of(task.head); }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <stop_token>
 #include <vector>
 
 #include "attention_plasticity/options/config.h"
@@ -39,6 +40,7 @@ class ArraySource : public HeadSource {
  public:
   ArraySource(ArrayPasses passes, NonFinite non_finite);
 
+  void expect(const std::vector<HeadSide>& sides, const RunObserver& told, const std::stop_token& stop) override;
   bool is_awaited() const override { return passes_.heads.size() > 1; }
   void wait_for(HeadTask& task) override;
   SourceRows rows(const HeadSide& side) override;
@@ -55,7 +57,8 @@ class ArraySource : public HeadSource {
   NonFinite non_finite_;
   std::map<HeadId, std::size_t> pass_of_;
   std::mutex mutex_;  // of all below
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
+  std::stop_token stop_;
   std::vector<ArrayHead> heads_;                           // of the pass that is there
   std::map<std::pair<Side, HeadNumber>, RowsView> views_;  // the same by side
   std::size_t begun_ = 0;                                  // passes

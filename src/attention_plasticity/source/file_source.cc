@@ -64,7 +64,7 @@ ReadOptions FileSource::read_options() const {
   return {.drop_non_finite = drops_non_finite_, .max_vector_width = max_vector_width_};
 }
 
-void FileSource::expect(std::vector<HeadSide> sides, const RunObserver& /*told*/, const std::stop_token& stop) {
+void FileSource::expect(const std::vector<HeadSide>& sides, const RunObserver& /*told*/, const std::stop_token& stop) {
   ahead_.reset();
   if (!layout_.files().are_remote()) return;
   ReadAhead::Options options{.read = read_options()};
@@ -240,7 +240,7 @@ HubSource::HubSource(HubDump& dump, const RunConfig& config)
 
 HubSource::~HubSource() = default;
 
-void HubSource::expect(std::vector<HeadSide> sides, const RunObserver& told, const std::stop_token& stop) {
+void HubSource::expect(const std::vector<HeadSide>& sides, const RunObserver& told, const std::stop_token& stop) {
   std::vector<RepoFile> missing = dump_.missing(sides, stop);
   const auto is_on_its_way = [&](const RepoFile& file) { return downloading_.contains(file.path); };
   if (std::ranges::all_of(missing, is_on_its_way)) return;

@@ -33,7 +33,7 @@ class FileSource : public HeadSource {
   /// Sets the file that a side must have.
   void expect_file(const HeadSide& side, const FileIdentity& identity) { identities_[key_of(side)] = identity; }
 
-  void expect(std::vector<HeadSide> sides, const RunObserver& told, const std::stop_token& stop) override;
+  void expect(const std::vector<HeadSide>& sides, const RunObserver& told, const std::stop_token& stop) override;
   bool is_awaited() const override { return ahead_ != nullptr; }
   void wait_for(HeadTask& task) override;
   SourceRows rows(const HeadSide& side) override;
@@ -80,7 +80,7 @@ class HubSource : public FileSource {
   HubSource(HubDump& dump, const RunConfig& config);
   ~HubSource() override;
 
-  void expect(std::vector<HeadSide> sides, const RunObserver& told, const std::stop_token& stop) override;
+  void expect(const std::vector<HeadSide>& sides, const RunObserver& told, const std::stop_token& stop) override;
   bool is_awaited() const override { return downloads_ != nullptr; }
   void wait_for(HeadTask& task) override;
   void end() override;

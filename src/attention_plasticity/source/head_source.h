@@ -77,7 +77,8 @@ class HeadSource {
   /// Announces which sides will be read next, and in which order, in place of those announced before. Fetching them may
   /// begin; `told` hears of it and must outlive the next call of `expect`. Reading other sides stays possible where the
   /// source has them.
-  virtual void expect(std::vector<HeadSide> /*sides*/, const RunObserver& /*told*/, const std::stop_token& /*stop*/) {}
+  virtual void expect(const std::vector<HeadSide>& /*sides*/, const RunObserver& /*told*/,
+                      const std::stop_token& /*stop*/) {}
   /// Whether tasks must wait for their rows: `wait_for` has something to do.
   virtual bool is_awaited() const { return false; }
   /// Waits until both sides of a task can be read, and fills in its sizes. Tasks come in the order of `expect`.

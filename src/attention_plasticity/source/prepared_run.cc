@@ -199,7 +199,7 @@ bool needs_length(const PreparedRun& prepared) {
 }
 
 bool needs_candidates(const PreparedRun& prepared, const RunConfig& config) {
-  return is_rotation_checked(prepared, config) && !prepared.rotation->refined;
+  return prepared.rotation && is_rotation_checked(prepared, config) && !prepared.rotation->refined;
 }
 
 // The documents of a head's queries and keys. A row that names none is a document of its own.
@@ -215,13 +215,20 @@ std::vector<DocumentRange> documents_of(HeadSource& source, const HeadId& head) 
   return documents;
 }
 
+// Announces what is decided from. Files of a store are read at once instead: what is fetched of them stays for the
+// measuring of their heads.
+void announce(PreparedRun& prepared, const std::vector<HeadSide>& sides, const RunObserver& told,
+              const std::stop_token& stop) {
+  if (!prepared.layout.files().are_remote()) prepared.source->expect(sides, told, stop);
+}
+
 // Those of the first head that can be read.
 std::vector<DocumentRange> find_reference_documents(PreparedRun& prepared, const RunObserver& told,
                                                     const std::stop_token& stop) {
   for (HeadTask task : prepared.tasks) {
     if (stop.stop_requested()) throw_stopped();
     try {
-      prepared.source->expect({keys_of(task.head), queries_of(task.head)}, told, stop);
+      announce(prepared, {keys_of(task.head), queries_of(task.head)}, told, stop);
       if (prepared.source->is_awaited()) prepared.source->wait_for(task);
       return documents_of(*prepared.source, task.head);
     } catch (const Error& error) {
@@ -344,21 +351,27 @@ std::vector<HeadSide> deciding_sides(const PreparedRun& prepared, const RunConfi
   return sides;
 }
 
-void decide(PreparedRun& prepared, const RunConfig& config, const RunObserver& told, const std::stop_token& stop) {
+void decide_rotation(PreparedRun& prepared, const RunConfig& config, const RunObserver& told,
+                     const std::stop_token& stop) {
   if (prepared.infers_rotation) {
     infer(prepared, config, told, stop);
     require_fitting_rotation(prepared);
   }
-  if (needs_length(prepared)) {
+  if (prepared.rotation && needs_length(prepared)) {
     prepared.source->expect(sides_of(prepared.tasks), told, stop);
     prepared.rotation->largest_position = prepared.source->largest_position(stop);
     require_fitting_rotation(prepared);
   }
-  if (needs_candidates(prepared, config)) {
+}
+
+void decide(PreparedRun& prepared, const RunConfig& config, const RunObserver& told, const std::stop_token& stop) {
+  decide_rotation(prepared, config, told, stop);
+  if (prepared.rotation && needs_candidates(prepared, config)) {
     const std::vector<HeadSide> judged = judged_heads(sides_of(prepared.tasks));
-    prepared.source->expect(heads_for_check(judged), told, stop);
-    prepared.rotation->refined = refined_candidates(*prepared.rotation, config.analysis.vectors, judged,
-                                                    rows_of(*prepared.source, config, true));
+    announce(prepared, heads_for_check(judged), told, stop);
+    DumpRotation& rotation = *prepared.rotation;
+    rotation.refined =
+        refined_candidates(rotation, config.analysis.vectors, judged, rows_of(*prepared.source, config, true));
   }
   if (config.analysis.standard_errors && prepared.reference_documents.empty()) {
     prepared.reference_documents = find_reference_documents(prepared, told, stop);

@@ -94,6 +94,11 @@ FoundDump dump_on_hub(HubDump& dump, const RunConfig& config);
 /// Returns the sides that decide() will read, in order.
 std::vector<HeadSide> deciding_sides(const PreparedRun& prepared, const RunConfig& config);
 
+/// Decides the rotation from rows, where it must be inferred or depends on the largest position. decide() does this
+/// first.
+void decide_rotation(PreparedRun& prepared, const RunConfig& config, const RunObserver& told,
+                     const std::stop_token& stop);
+
 /// Decides from rows what all heads of a run share, so that every process that measures a part of it decides the same:
 /// the rotation, where it must be inferred or depends on the largest position, the candidates that it is compared with,
 /// and the reference documents. Reports to `told`. Throws as the functions of HeadSource do, and Stopped.

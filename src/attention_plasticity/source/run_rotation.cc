@@ -69,7 +69,7 @@ bool is_rotation_checked(const PreparedRun& prepared, const RunConfig& config) {
 }
 
 std::unique_ptr<RotationChecker> rotation_checker(const PreparedRun& prepared, const RunConfig& config) {
-  if (!is_rotation_checked(prepared, config)) return nullptr;
+  if (!prepared.rotation || !is_rotation_checked(prepared, config)) return nullptr;
   return std::make_unique<RotationChecker>(*prepared.rotation, config.analysis.vectors, config.rope,
                                            sides_of(prepared.tasks));
 }

@@ -24,7 +24,7 @@ class OneRun {
     SweepOutcome outcome{indexed(own_), false, false, {}};
     const std::vector<FolderLock> locks = lock_outputs(prepared(), config());
     check_outputs(prepared(), config());
-    run_.decide(observer_, stop_);
+    run_.decide_rotation(observer_, stop_);
     outcome.was_complete = are_results_complete(prepared(), config());
     if (!outcome.was_complete) {
       const RunResult result = measured();
@@ -102,7 +102,7 @@ SweepOutcome do_sweep_run(const SweepRun& run, const SweepMeans& means, const Ru
 
 SweepForecast forecast(const SweepRun& run, const HubSettings& hub, const std::stop_token& stop) {
   DumpRun prepared(run.config, hub_of(run, hub), stop);
-  if (prepared.missing_files().empty()) prepared.decide({}, stop);
+  if (prepared.missing_files().empty()) prepared.decide_rotation({}, stop);
   check_earlier_results(prepared.prepared(), prepared.config());
   return {prepared.prepared().layout.folder.string(), prepared.prepared().tasks.size(),
           are_results_complete(prepared.prepared(), prepared.config())};

@@ -9,16 +9,16 @@
 namespace attention_plasticity {
 namespace {
 
-std::span<const std::uint8_t> bytes_of(const std::string& text) {
+std::span<const std::uint8_t> bytes_in(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
 // The memory of a footer beside its own bytes.
-std::uint64_t memory_of(const std::string& footer) { return scan_footer(bytes_of(footer)) - 2 * footer.size(); }
+std::uint64_t memory_of(const std::string& footer) { return scan_footer(bytes_in(footer)) - 2 * footer.size(); }
 
 std::string problem(const std::string& footer) {
   try {
-    scan_footer(bytes_of(footer));
+    scan_footer(bytes_in(footer));
   } catch (const std::runtime_error& bad) {
     return bad.what();
   }
@@ -74,12 +74,12 @@ TEST(FooterScan, RefusesNestingAndLies) {
 
 TEST(FooterScan, ReadsTheFirstFieldsOfAPage) {
   const std::string plain = ThriftText().i32(1, 0).i32(2, 1 << 20).i32(3, 7).structure(5, ThriftText().done()).done();
-  EXPECT_EQ(read_page_start(bytes_of(plain)).uncompressed_bytes, 1 << 20);
-  EXPECT_FALSE(read_page_start(bytes_of(plain)).has_checksum);
+  EXPECT_EQ(read_page_start(bytes_in(plain)).uncompressed_bytes, 1 << 20);
+  EXPECT_FALSE(read_page_start(bytes_in(plain)).has_checksum);
   const std::string checked = ThriftText().i32(1, 2).i32(2, 9).i32(3, 9).i32(4, -5).i32(7, 1).done();
-  EXPECT_EQ(read_page_start(bytes_of(checked)).uncompressed_bytes, 9);
-  EXPECT_TRUE(read_page_start(bytes_of(checked)).has_checksum);
-  EXPECT_THROW(read_page_start(bytes_of(plain.substr(0, 3))), BadThrift);
+  EXPECT_EQ(read_page_start(bytes_in(checked)).uncompressed_bytes, 9);
+  EXPECT_TRUE(read_page_start(bytes_in(checked)).has_checksum);
+  EXPECT_THROW(read_page_start(bytes_in(plain.substr(0, 3))), BadThrift);
 }
 
 }  // namespace

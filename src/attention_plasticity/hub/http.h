@@ -54,10 +54,10 @@ class ConnectionFailure : public std::runtime_error {
 };
 
 struct HttpRequest {
-  std::string url;
-  std::string token;                        ///< sent to the host of `url` only; empty: none
-  std::optional<std::uint64_t> first_byte;  ///< requests the body from this byte on; the server may send all of it
-  std::chrono::seconds stall_timeout{10};   ///< longest time below 1 KiB/s
+  std::string url = {};
+  std::string token = {};                        ///< sent to the host of `url` only; empty: none
+  std::optional<std::uint64_t> first_byte = {};  ///< requests the body from this byte on; the server may send all of it
+  std::chrono::seconds stall_timeout{10};        ///< longest time below 1 KiB/s
 };
 
 /// Headers by name in lower case. Lines of one name are joined with commas.

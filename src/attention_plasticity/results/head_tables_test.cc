@@ -204,7 +204,7 @@ TEST(PythonCompatCsv, HasNoNumberOfPairsInItsRows) {
             "layer,q_head,k_head,q_bucket,k_bucket,ap_bucket\n3,5,1,1,0,0.7\n3,5,1,2,0,\n3,5,1,2,1,1e-300\n");
 }
 
-TEST(CsvNumber, KeepsAllDigitsOfIntegers) {
+TEST(BucketsCsv, KeepsAllDigitsOfIntegers) {
   HeadResult result;
   constexpr auto bucket = std::numeric_limits<std::int64_t>::max();
   result.plasticity.cells = {{bucket, bucket - 1, 1, std::numeric_limits<std::size_t>::max()}};

@@ -28,26 +28,26 @@ std::string utc(std::int64_t nanoseconds) {
 }
 
 Json file_json(const RunJson::InputFile& file, bool is_from_hub) {
-  Json json{{"file", file.name}, {"bytes", file.bytes}};
-  if (!is_from_hub) json["modified"] = file.modified_ns ? Json(utc(*file.modified_ns)) : Json(nullptr);
-  if (is_from_hub || file.etag) json["etag"] = value_or_null(file.etag);
-  json["xxh128"] = file.xxh128.empty() ? Json(nullptr) : Json(file.xxh128);
-  return json;
+  Json object{{"file", file.name}, {"bytes", file.bytes}};
+  if (!is_from_hub) object["modified"] = file.modified_ns ? Json(utc(*file.modified_ns)) : Json(nullptr);
+  if (is_from_hub || file.etag) object["etag"] = value_or_null(file.etag);
+  object["xxh128"] = file.xxh128.empty() ? Json(nullptr) : Json(file.xxh128);
+  return object;
 }
 
 Json input_json(const RunJson::Input& input) {
-  Json json{{"kind", input.kind}};
+  Json object{{"kind", input.kind}};
   if (input.repo) {
-    json["repo"] = *input.repo;
+    object["repo"] = *input.repo;
   } else {
-    json["root"] = value_or_null(input.root);
+    object["root"] = value_or_null(input.root);
   }
-  json["folder"] = input.folder;
-  json["revision"] = value_or_null(input.revision);
-  json["commit"] = value_or_null(input.commit);
-  json["files"] = Json::array();
-  for (const RunJson::InputFile& file : input.files) json["files"].push_back(file_json(file, input.repo.has_value()));
-  return json;
+  object["folder"] = input.folder;
+  object["revision"] = value_or_null(input.revision);
+  object["commit"] = value_or_null(input.commit);
+  object["files"] = Json::array();
+  for (const RunJson::InputFile& file : input.files) object["files"].push_back(file_json(file, input.repo.has_value()));
+  return object;
 }
 
 Json layer_json(const RunJson::Layer& layer) {
@@ -77,11 +77,11 @@ Json model_json(const RunJson::Model& model) {
 }
 
 Json config_json(std::span<const RunJson::Field> fields) {
-  Json json = Json::object();
+  Json object = Json::object();
   for (const RunJson::Field& field : fields) {
-    json[field.name] = field.is_text ? Json(field.text) : Json::parse(field.text);
+    object[field.name] = field.is_text ? Json(field.text) : Json::parse(field.text);
   }
-  return json;
+  return object;
 }
 
 Json heads_json(const RunJson& run) {
@@ -113,30 +113,30 @@ Json groups_json(const std::optional<RunJson::Groups>& groups) {
 }
 
 Json files_json(std::span<const WrittenFile> files) {
-  Json json = Json::array();
-  for (const WrittenFile& file : files) json.push_back(file.path);
-  return json;
+  Json object = Json::array();
+  for (const WrittenFile& file : files) object.push_back(file.path);
+  return object;
 }
 
 // Readers check each table of the run by its digest.
 Json tables_json(std::span<const WrittenFile> files) {
-  Json json = Json::array();
+  Json object = Json::array();
   for (const WrittenFile& file : files) {
-    if (file.sha256) json.push_back({{"file", file.path}, {"sha256", *file.sha256}});
+    if (file.sha256) object.push_back({{"file", file.path}, {"sha256", *file.sha256}});
   }
-  return json;
+  return object;
 }
 
 Json resources_json(const RunResources& resources) {
-  Json json = cost_json(resources);
-  if (resources.shards.empty()) return json;
-  json["shards"] = Json::array();
+  Json object = cost_json(resources);
+  if (resources.shards.empty()) return object;
+  object["shards"] = Json::array();
   for (const ShardResources& shard : resources.shards) {
     Json entry{{"shard", shard.shard}, {"host", shard.host}};
     entry.update(cost_json(shard));
-    json["shards"].push_back(std::move(entry));
+    object["shards"].push_back(std::move(entry));
   }
-  return json;
+  return object;
 }
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
@@ -237,9 +237,9 @@ std::map<int, std::int64_t> sliding_windows(const nlohmann::json& layers, int nu
 }
 
 // None when run.json does not state the sampling, or states it as older runs do.
-std::optional<BucketSampling> bucket_sampling(const nlohmann::json& json) {
-  const auto sampling = json.find("sampling");
-  if (sampling == json.end() || !sampling->is_object()) return std::nullopt;
+std::optional<BucketSampling> bucket_sampling(const nlohmann::json& object) {
+  const auto sampling = object.find("sampling");
+  if (sampling == object.end() || !sampling->is_object()) return std::nullopt;
   const auto strategy = sampling->find("strategy");
   if (strategy == sampling->end() || !strategy->is_string()) return std::nullopt;
   BucketSampling known{*strategy == "log", std::nullopt};
@@ -252,7 +252,7 @@ std::optional<BucketSampling> bucket_sampling(const nlohmann::json& json) {
 
 std::string run_json_text(const RunJson& run, std::span<const WrittenFile> files) {
   const ProgramVersion& program = run.program;
-  const Json json{
+  const Json object{
       {"schema", run_json_schema},
       {"program",
        {{"version", program.version},
@@ -271,7 +271,7 @@ std::string run_json_text(const RunJson& run, std::span<const WrittenFile> files
       {"files", files_json(files)},
       {"tables", tables_json(files)},
       {"resources", resources_json(run.resources)}};
-  return json_text(json, 2) + "\n";
+  return json_text(object, 2) + "\n";
 }
 
 const RecordedTable* RunRecord::find(std::string_view name) const {
@@ -313,8 +313,8 @@ std::string file_sha256(const std::filesystem::path& file) {
 }
 
 RunDescription parse_run_description(std::string_view text, const std::string& file) {
-  const nlohmann::json json = parse_json_object(text, {.file = file, .unique_keys = true});
-  const nlohmann::json& model = member(json, "model", nlohmann::json::value_t::object, file);
+  const nlohmann::json object = parse_json_object(text, {.file = file, .unique_keys = true});
+  const nlohmann::json& model = member(object, "model", nlohmann::json::value_t::object, file);
   const auto count = [&](const char* key) {
     return static_cast<int>(whole_number_field(model, key, 1, most_heads, "model.", file));
   };
@@ -331,7 +331,7 @@ RunDescription parse_run_description(std::string_view text, const std::string& f
                 file);
   }
   run.windows = sliding_windows(member(model, "layers", nlohmann::json::value_t::array, file), run.num_layers, file);
-  run.sampling = bucket_sampling(json);
+  run.sampling = bucket_sampling(object);
   return run;
 }
 

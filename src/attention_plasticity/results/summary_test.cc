@@ -14,7 +14,7 @@
 namespace attention_plasticity {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<HeadResult> heads_with_plasticity(const std::vector<double>& values) {
   std::vector<HeadResult> results;
@@ -79,7 +79,7 @@ TEST(Summarize, GivesMomentsWithOneLessAndInterpolatedQuartiles) {
 }
 
 TEST(Summarize, LeavesHeadsWithoutAValueOut) {
-  const std::vector<HeadResult> with = heads_with_plasticity({nan, 0.8, 0.1, nan, 0.4, 0.2, nan});
+  const std::vector<HeadResult> with = heads_with_plasticity({no_value, 0.8, 0.1, no_value, 0.4, 0.2, no_value});
   const ColumnSummary summary = column(with, "ap_overall");
   EXPECT_EQ(summary.count, 4U);
   EXPECT_NEAR(summary.mean, 0.375, 1e-15);
@@ -107,7 +107,8 @@ TEST(Summarize, HasOnlyNaNOfNoHeads) {
 }
 
 TEST(SummaryTable, ShowsTheFiguresAndADashForNone) {
-  const std::vector<std::string> lines = lines_of(summary_table(summarize(heads_with_plasticity({0.25, nan}), {})));
+  const std::vector<std::string> lines =
+      lines_of(summary_table(summarize(heads_with_plasticity({0.25, no_value}), {})));
   ASSERT_EQ(lines.size(), 9U);
   EXPECT_EQ(words_of(lines.front()),
             (std::vector<std::string>{"count", "mean", "std", "min", "25%", "50%", "75%", "max"}));
@@ -126,7 +127,7 @@ TEST(SummaryTable, IsAlignedForFiguresOfAnySize) {
   expect_aligned(summary_table(summarize({}, {})));
   expect_aligned(summary_table(summarize(heads_with_plasticity({0.5, 0.25}), {})));
   // The excess kurtosis of n rows grows as n.
-  std::vector<HeadResult> results = heads_with_plasticity({0.5, nan});
+  std::vector<HeadResult> results = heads_with_plasticity({0.5, no_value});
   for (const double kurtosis : {-1.5, 49999.125, 12345678.5, 1e20}) {
     results[1].residual.excess_kurtosis = kurtosis;
     expect_aligned(summary_table(summarize(results, {})));
@@ -135,7 +136,7 @@ TEST(SummaryTable, IsAlignedForFiguresOfAnySize) {
 
 TEST(SummarizeModel, CountsHeadsStrictlyBelowAndAboveTheBounds) {
   const ModelSummary model =
-      summarize_model("ap_overall", heads_with_plasticity({0.1, 0.25, nan, 0.5, 0.75, 0.9, 0.8, 0.9, 0.76}), {});
+      summarize_model("ap_overall", heads_with_plasticity({0.1, 0.25, no_value, 0.5, 0.75, 0.9, 0.8, 0.9, 0.76}), {});
   EXPECT_EQ(model.heads, 8U);
   EXPECT_NEAR(model.mean, 4.96 / 8, 1e-15);
   EXPECT_EQ(model.share_below, 1.0 / 8);
@@ -150,7 +151,7 @@ TEST(SummarizeModel, TakesItsErrorFromTheGroupsLeftOut) {
 }
 
 TEST(SummarizeModel, HasNoErrorWhenAGroupLeavesNothing) {
-  const std::vector<double> without_group{1, 2, nan, 6};
+  const std::vector<double> without_group{1, 2, no_value, 6};
   EXPECT_TRUE(std::isnan(summarize_model("ap_overall", heads_with_plasticity({0.5}), without_group).error));
 }
 
@@ -168,12 +169,12 @@ TEST(ModelLine, SaysMeanErrorAndShares) {
 }
 
 TEST(ModelLine, LeavesAnUnknownErrorOut) {
-  EXPECT_EQ(model_line("Plasticity", {"ap_overall", 1, 0.8, nan, 0, 1}),
+  EXPECT_EQ(model_line("Plasticity", {"ap_overall", 1, 0.8, no_value, 0, 1}),
             "Plasticity of the model: 0.8000 (mean of 1 head); 0 % below 0.25, 100 % above 0.75");
 }
 
 TEST(ModelLine, SaysWhenNoHeadHasAValue) {
-  EXPECT_EQ(model_line("Plasticity", summarize_model("ap_overall", heads_with_plasticity({nan}), {})),
+  EXPECT_EQ(model_line("Plasticity", summarize_model("ap_overall", heads_with_plasticity({no_value}), {})),
             "Plasticity of the model: no head has a value");
   EXPECT_EQ(model_line("Plasticity", summarize_model("ap_overall", {}, {})),
             "Plasticity of the model: no head has a value");

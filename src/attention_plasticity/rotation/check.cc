@@ -79,6 +79,7 @@ class Contest {
       add(common[i], [i](const FixedEnergy& of) { return of.common[i]; });
     }
     std::vector<int> layers;
+    layers.reserve(shares.layers.size());
     for (const LayerShares& layer : shares.layers) layers.push_back(layer.layer);
     described_ = described_candidate(rotation, layers, shares.width);
     std::size_t place = 0;
@@ -194,6 +195,7 @@ std::vector<RotationCandidate> refined_candidates(const DumpRotation& rotation, 
   // Without rotation there is no theta.
   if (vectors == Vectors::pre) return {};
   std::vector<int> layers;
+  layers.reserve(judged.size());
   for (const HeadSide& head : judged) layers.push_back(head.head.layer);
   std::vector<RowSample> samples;
   std::optional<RotationCandidate> candidate;
@@ -204,8 +206,9 @@ std::vector<RotationCandidate> refined_candidates(const DumpRotation& rotation, 
     if (!candidate) candidate = described_candidate(rotation, layers, samples.front().width());
     if (!candidate || !candidate->shape) return {};
   }
-  if (!candidate) return {};
+  if (!candidate || !candidate->shape) return {};
   std::vector<const RowSample*> pointers;
+  pointers.reserve(samples.size());
   for (const RowSample& sample : samples) pointers.push_back(&sample);
   candidate->theta = refined_theta(pointers, *candidate->shape);
   if (candidate->theta == 0 || is_common(*candidate, samples.front().width())) return {};

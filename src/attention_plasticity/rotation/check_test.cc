@@ -194,8 +194,9 @@ TEST(RefinedCandidates, ReadNoHeadTwice) {
 
 // Two processes prepare the run by themselves, or one takes it from the other, and each measures half of the heads.
 TEST(RotationVerdict, FromTwoHalvesIsThatOfOneProcess) {
-  RotatedHeads heads(3, 16, 1,
-                     [](int layer) { return rotation_with(30000, 16, RotaryLayout::half, layer == 1 ? 2 : 0); });
+  RotatedHeads heads(3, 16, 1, [](int layer) {
+    return layer == 1 ? rotation_with(30000, 14, RotaryLayout::half, 2) : rotation_with(30000, 16);
+  });
   for (const Stated& run :
        {by_settings({.theta = 40000}), by_settings({.theta = 40000}, Vectors::pre),
         by_settings({.theta = 1e5, .layout = RotaryLayout::interleaved}), stated({.is_none = true})}) {

@@ -7,7 +7,7 @@
 namespace attention_plasticity {
 namespace {
 
-constexpr const char* llama = R"({"model_type": "llama", "head_dim": 4, "rope_theta": 100.0})";
+constexpr const char* small_llama = R"({"model_type": "llama", "head_dim": 4, "rope_theta": 100.0})";
 constexpr const char* novel = R"({"model_type": "novel", "n_head": 12})";
 
 double not_needed() {
@@ -18,7 +18,7 @@ double not_needed() {
 std::optional<DumpRotation> found(const StatedRotation& stated) { return find_rotation(stated, not_needed); }
 
 TEST(FindRotation, PrefersSettingsToAGivenConfigAndThatToAFoundOne) {
-  const std::vector<ModelConfigText> configs{{"a", novel}, {"b", llama}};
+  const std::vector<ModelConfigText> configs{{"a", novel}, {"b", small_llama}};
   const ModelConfigText given{"given", R"({"model_type": "llama", "head_dim": 4, "rope_theta": 225.0})"};
   const RotarySettings settings{.theta = 900, .dim = 2};
   EXPECT_EQ(found({.found = configs})->layer(0, 4).theta, 100);

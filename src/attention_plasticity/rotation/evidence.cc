@@ -92,8 +92,7 @@ struct Sums {
 
 std::vector<HeadSide> judged_heads(std::vector<HeadSide> heads) {
   std::ranges::sort(heads);
-  const auto repeated = std::ranges::unique(heads);
-  heads.erase(repeated.begin(), repeated.end());
+  heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
   std::map<std::pair<int, Side>, std::size_t> seen;
   std::erase_if(heads, [&](const HeadSide& head) { return seen[{head.head.layer, head.side}]++ >= heads_of_side; });
   return heads;

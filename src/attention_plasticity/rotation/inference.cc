@@ -26,7 +26,8 @@ std::string layers_text(std::string_view what, const std::vector<int>& layers) {
 
 RotarySettings settings_of(const RotationCandidate& candidate, std::size_t width) {
   const ComponentRange components = candidate.components(width);
-  RotarySettings settings{.theta = candidate.theta, .layout = candidate.shape->layout, .first = components.first};
+  RotarySettings settings{.theta = candidate.theta, .first = components.first};
+  if (candidate.shape) settings.layout = candidate.shape->layout;
   // The whole width may differ between layers.
   if (components.dim != width) settings.dim = components.dim;
   return settings;
@@ -45,7 +46,10 @@ double largest_share(const FixedEnergy& layer, const std::vector<RefinedCandidat
 // hardly rotate. The one with the larger share is taken, and need not lead clearly.
 bool is_nearly_same(const RotationCandidate& one, const RotationCandidate& other, std::size_t width) {
   if (one == other) return true;
-  if (one.shape->layout != RotaryLayout::interleaved || other.shape->layout != RotaryLayout::interleaved) return false;
+  const auto is_interleaved = [](const RotationCandidate& candidate) {
+    return candidate.shape && candidate.shape->layout == RotaryLayout::interleaved;
+  };
+  if (!is_interleaved(one) || !is_interleaved(other)) return false;
   const ComponentRange a = one.components(width);
   const ComponentRange b = other.components(width);
   if (a.first != b.first) return false;
@@ -114,6 +118,7 @@ std::vector<RotationCandidate> refined_shapes(const std::vector<HeadSide>& heads
   std::vector<RowSample> samples;
   for_each_readable(heads, rows, [&](const HeadSide&, const RowsView& own) { samples.emplace_back(own); });
   std::vector<const RowSample*> pointers;
+  pointers.reserve(samples.size());
   for (const RowSample& sample : samples) pointers.push_back(&sample);
   std::vector<RotationCandidate> candidates;
   for (const RotationShape& shape : common_shapes()) {
@@ -130,6 +135,7 @@ std::optional<ObservedRotation> observe_rotation(const std::vector<HeadSide>& he
   const std::vector<HeadSide> judged = judged_heads(heads);
   const std::vector<RotationCandidate> candidates = refined_shapes(heads_for_inference(judged), rows);
   std::vector<RotationOfLayer> further;
+  further.reserve(candidates.size());
   for (const RotationCandidate& candidate : candidates) further.push_back(in_every_layer(candidate));
   EvidenceMeter meter(configured, std::move(further));
   RotationEvidence evidence;

@@ -57,9 +57,11 @@ Json origin_json(const DumpRotation& rotation) {
   if (rotation.refined) {
     refined = Json::array();
     for (const RotationCandidate& candidate : *rotation.refined) {
-      const auto [first, dim] = std::get<ComponentRange>(candidate.shape.value().components);
+      if (!candidate.shape) continue;
+      const auto& shape = *candidate.shape;
+      const auto [first, dim] = std::get<ComponentRange>(shape.components);
       refined.push_back(
-          {{"theta", candidate.theta}, {"layout", name_of(candidate.shape->layout)}, {"first", first}, {"dim", dim}});
+          {{"theta", candidate.theta}, {"layout", name_of(shape.layout)}, {"first", first}, {"dim", dim}});
     }
   }
   return {{"settings", origin.settings ? settings_json(*origin.settings) : Json()},

@@ -21,24 +21,24 @@ def main(dump: str) -> None:
     found: list[bytes] = []
 
     def measure(work, receiver):
-        worker = _runs.PartWorker(work.manifest)
-        for part, (heads, _) in enumerate(work.parts):
+        worker = _runs.HeadWorker(work.manifest)
+        for group, (heads, _) in enumerate(work.groups):
             found.append(worker.measure(heads))
-            receiver.measured(part, found[-1])
+            receiver.measured(group, found[-1])
 
     times = {}
 
     def replay(work, receiver):
         times["prepared"] = time.perf_counter()
         times["manifest"] = len(work.manifest)
-        for part, data in enumerate(found):
-            receiver.measured(part, data)
+        for group, data in enumerate(found):
+            receiver.measured(group, data)
         times["taken"] = time.perf_counter()
 
     _runs.run_dump(None, options, None, None, measure, lambda *_: None)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        run, _ = _runs.run_dump(None, options, None, Path(folder) / "kept", replay, lambda *_: None)
+        run, _ = _runs.run_dump(None, options, None, Path(folder) / "saved", replay, lambda *_: None)
         concluded = time.perf_counter()
         run.save(Path(folder) / "out", False)
         saved = time.perf_counter()

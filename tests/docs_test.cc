@@ -37,12 +37,12 @@ struct KnownText {
   std::string_view first_line;
 };
 constexpr KnownText known_texts[]{
-    {"docs/architecture.md", "model ──> capture ──> dump on disk"},  // a diagram
-    {"docs/hub.md", "datasets--ORG--NAME/blobs/ETAG"},               // the files of the cache
-    {"docs/object-stores.md", "s3://bucket/dump"},                   // spellings of addresses
-    {"docs/performance.md", "attention-plasticity 0.1.0 ("},         // printed by `make bench` on one machine
-    {"docs/synthetic.md", "q = R(t) (m + b t + s_e + x)"},           // a formula
-    {"docs/synthetic.md", "schema     1"},                           // the keys of truth.json
+    {"docs/architecture.md", "model ─ capture ─┐"},           // a diagram
+    {"docs/hub.md", "datasets--ORG--NAME/blobs/ETAG"},        // the files of the cache
+    {"docs/object-stores.md", "s3://bucket/dump"},            // spellings of addresses
+    {"docs/performance.md", "attention-plasticity 0.1.0 ("},  // printed by `make bench` on one machine
+    {"docs/synthetic.md", "q = R(t) (m + b t + s_e + x)"},    // a formula
+    {"docs/synthetic.md", "schema     1"},                    // the keys of truth.json
 };
 
 // Languages of fenced blocks that other tests hold, and which.

@@ -149,7 +149,7 @@ def test_rows_with_nan_are_dropped_once(results):
     with pytest.warns(ap.PlasticityWarning) as caught:
         run = ap.analyze(heads, non_finite="drop", **array_options("minidoc-qwen3"))
     assert [str(warning.message) for warning in caught] == [
-        "layer 3 k_head 0: dropped 1 rows of the keys with NaN or infinity"
+        "layer 3 k_head 0: dropped 1 of 1042 rows with NaN or infinity"
     ]
     assert len(run) == 2 and abs(run[3, 1]["ap_exact"] - results["minidoc-qwen3"][3, 1]["ap_exact"]) < 0.01
 
@@ -301,7 +301,7 @@ def test_a_broken_head_costs_only_itself():
         run = ap.analyze(heads, **ROTATION)
     assert len(run) == 1
     assert run.failures["message"].tolist() == ["row 7 of the queries: the vector has a NaN or an infinity in it"]
-    with pytest.warns(ap.PlasticityWarning, match="dropped 1 rows of the queries"):
+    with pytest.warns(ap.PlasticityWarning, match="dropped 1 of 1066 rows with NaN or infinity"):
         dropped = ap.analyze(heads, non_finite="drop", **ROTATION)
     assert dropped[0, 1]["n_q_tokens"] == len(queries["vector"]) - 1
     with pytest.raises(ap.InputError, match="every head failed"):

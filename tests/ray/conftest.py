@@ -45,7 +45,7 @@ def wait_until(holds: Callable[[], bool], what: str, seconds: float = 60) -> Non
 
 @pytest.fixture(scope="session")
 def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """48 heads in 24 key groups, long enough that a node can be killed in the middle of a run."""
+    """48 heads in 24 KV groups, long enough that a node can be killed in the middle of a run."""
     folder = tmp_path_factory.mktemp("ray") / "dump"
     sizes = {"layers": 6, "q_heads": 8, "k_heads": 4, "rows": 12000, "dim": 64, "examples": 12}
     done = command("synth", folder, "--rope_theta", "10000", *(f"--{name}={size}" for name, size in sizes.items()))

@@ -34,18 +34,18 @@ def ended_heads(lines: str) -> list[str]:
 class Held:
     """A receiver that holds the run when its fourth part arrives."""
 
-    def __init__(self, receiver: _runs.PartReceiver, reached: threading.Event, goes_on: threading.Event) -> None:
+    def __init__(self, receiver: _runs.EngineReceiver, reached: threading.Event, goes_on: threading.Event) -> None:
         self._receiver = receiver
         self._reached = reached
         self._goes_on = goes_on
-        self._parts = 0
+        self._groups = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._receiver, name)
 
     def measured(self, part: int, data: bytes) -> None:
-        self._parts += 1
-        if self._parts == 4:
+        self._groups += 1
+        if self._groups == 4:
             self._reached.set()
             self._goes_on.wait(120)
         self._receiver.measured(part, data)
@@ -141,13 +141,13 @@ def test_a_dump_that_nodes_do_not_see(cluster, dump):
 
 
 class Altered:
-    """The work of a run that another version has planned."""
+    """The work of a run that another version has prepared."""
 
-    def __init__(self, work: _runs.PartWork) -> None:
+    def __init__(self, work: _runs.EngineWork) -> None:
         manifest = json.loads(work.manifest)
         manifest["program"]["version"] = "0.0.1"
         self.manifest = json.dumps(manifest)
-        self.parts = work.groups
+        self.groups = work.groups
         self.most_at_a_time = 2
 
 
@@ -175,7 +175,7 @@ def test_a_task_that_no_node_has_the_memory_for(cluster, dump):
         told: list[tuple[str, str]] = []
 
         class Work:
-            manifest, parts, most_at_a_time = "{}", [([(0, 0, 0)], 1 << 50)], None
+            manifest, groups, most_at_a_time = "{}", [([(0, 0, 0)], 1 << 50)], None
 
         class Receiver:
             def note(self, line): told.append(("note", line))
@@ -202,9 +202,9 @@ class Counting(socketserver.ThreadingTCPServer):
 class Elsewhere:
     """The work of a run whose dump is in a store that workers do not reach."""
 
-    def __init__(self, work: _runs.PartWork, dump: str, address: str) -> None:
+    def __init__(self, work: _runs.EngineWork, dump: str, address: str) -> None:
         self.manifest = work.manifest.replace(dump, address)
-        self.parts = work.groups[:1]
+        self.groups = work.groups[:1]
         self.most_at_a_time = 1
 
 
@@ -215,7 +215,7 @@ def test_a_store_that_a_worker_does_not_reach_is_tried_again(cluster, dump, monk
         place = f"127.0.0.1:{store.server_address[1]}"
         address = f"s3://KEY:SECRET@bucket/dump?endpoint_override={place}&scheme=http&region=us-east-1"
 
-        def by(work: _runs.PartWork, receiver: _runs.PartReceiver) -> None:
+        def by(work: _runs.EngineWork, receiver: _runs.EngineReceiver) -> None:
             engine(Elsewhere(work, f"file://{dump}", address), receiver)
 
         with pytest.raises(ap.NetworkError, match=r"node .*; check the address and the network, and try again"):

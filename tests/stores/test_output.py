@@ -153,16 +153,6 @@ def test_a_complete_shard_in_the_store_is_known_by_resume(store: LoopbackStore, 
     assert "s3://dumps/results/shard.json: this run is complete" in again.stderr
 
 
-def test_a_plan_in_the_store_is_followed(store: LoopbackStore, out: str, tmp_path: pathlib.Path) -> None:
-    dump = root / "examples/minidoc-qwen3"
-    done = analyze(dump, out, "--layers", "0", "--plan_only")
-    plan = done.stdout.split("give each shard --plan ")[1].strip()
-    assert plan == store.address("dumps/results/plan.json")
-    analyze(dump, tmp_path / "shard", "--layers", "0", "--plan", plan, "--shard", "1/1")
-    done = analyze(dump, tmp_path / "none", "--plan", store.address("dumps/results/none.json"), "--shard", "1/1", code=3)
-    assert "s3://dumps/results/none.json: there is no such file" in done.stderr
-
-
 def test_results_go_to_a_new_folder(from_disk: dict[str, dict[str, bytes]], tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "new" / "results"
     analyze(root / "examples/minidoc-qwen3", f"file://{folder}")
@@ -170,7 +160,7 @@ def test_results_go_to_a_new_folder(from_disk: dict[str, dict[str, bytes]], tmp_
     assert usual_names(files) == from_disk["minidoc-qwen3"]
 
 
-@pytest.mark.parametrize("words", [["report"], ["compare", "x"], ["plot"], ["merge", "out"], ["validate"], ["analyze", "--plan"],
+@pytest.mark.parametrize("words", [["report"], ["compare", "x"], ["plot"], ["merge", "out"], ["validate"], ["plan", "--plan"],
                                    ["analyze", "--labels"], ["inspect", "--config"], ["nothing"], ["sweep"]])
 def test_no_subcommand_shows_credentials(words: list[str]) -> None:
     """Wherever an address is passed, whether it is taken there or not."""

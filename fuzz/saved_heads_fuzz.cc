@@ -1,6 +1,6 @@
 // Records of other processes, read and then used: what `resume`, `merge` and the driver of an engine take. The first
 // byte selects: 0 a saved head, 1 a manifest, 2 what a worker returned, 3 a shard.json, 4 changes to a sound record,
-// which gets a right digest and is merged into a run with all its tables, 5 changes to its manifest, merged likewise.
+// which gets a right digest and is merged into a run with all its tables, 5 changes to its manifest before a merge.
 
 #include <filesystem>
 #include <fstream>

@@ -342,7 +342,7 @@ struct ParquetFile::Impl {
         if (chunk.size() == 0) continue;
         std::uint64_t dictionary = 0;
         if (footer->has_dictionary(group, leaf)) {
-          // Of a remote file, not one request more than needed: the dictionary may be all of the column.
+          // A remote file gets no request that is not needed: the dictionary may be all of the column.
           dictionary =
               file.is_remote()
                   ? std::numeric_limits<std::uint64_t>::max()

@@ -8,12 +8,12 @@
 #include "attention_plasticity/rotation/evidence.h"
 #include "attention_plasticity/source/head_source.h"
 
-// The outcome of one head. All that a run reports and writes about its heads is a function of their outcomes, whoever
-// measured them and in whatever order.
+// Outcomes of heads. Everything that a run reports and writes about its heads follows from their outcomes, whichever
+// process measured them and in whatever order.
 
 namespace attention_plasticity {
 
-/// What one side of a head left behind once it was read.
+/// A record of one side of a head that was read.
 struct SideRecord {
   ReadRecord read;
   /// Evidence on the rotation; none if this is not one of the sides by which that is judged.

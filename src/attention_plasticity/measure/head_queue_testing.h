@@ -13,7 +13,7 @@
 
 namespace attention_plasticity {
 
-// What a task needs; its keys are known by the number of their group.
+// A task for tests: the memory that it needs, and the group of its keys.
 struct TestTask {
   std::size_t group = 0;
   TaskBytes bytes;

@@ -157,7 +157,7 @@ FieldTable<RunConfig> machine_fields() {
 }  // namespace
 
 const FieldTable<RunConfig>& config_table() {
-  // Which files are read, and what they hold, is compared by itself (outcomes/run_manifest.h), whatever they are named.
+  // Files are compared by what they hold (outcomes/run_manifest.h), not by their names.
   static constexpr std::array names_of_files{"model_dir",          "dataset_name",      "dataset_revision",
                                              "dataset_local_root", "dataset_cache_dir", "download_max_workers",
                                              "rope_config",        "verify_cache"};

@@ -63,7 +63,7 @@ class SavedHeads {
   /// Writes the manifest of the run as it is known at its end. Throws Error(output).
   void write_manifest(std::string manifest);
 
-  /// Whether a head could not be saved.
+  /// True if a head could not be saved.
   bool has_failed() const { return has_failed_; }
   /// Removes the folder: the run is complete.
   void remove() noexcept { remove_saved_heads(options_.folder); }

@@ -49,7 +49,7 @@ std::vector<std::string> shard_record_files();
 /// is true.
 void check_earlier_shard(const PreparedRun& prepared, const RunConfig& config, const Shard& shard);
 
-/// Whether the folder holds this shard of this decided run already, without failed heads. `are_heads_here`: the heads
+/// Returns true if the folder holds this shard of this decided run, without failed heads. `are_heads_here`: the heads
 /// are read, and a damaged one is missed; otherwise shard.json is believed, as of a shard in a store.
 bool is_shard_complete(const PreparedRun& prepared, const RunConfig& config, const Shard& shard, bool are_heads_here);
 

@@ -93,7 +93,7 @@ std::vector<HeadOutcome> heads_of(std::vector<SavedShard>& shards, const Prepare
   return heads;
 }
 
-// Of a dump on the Hub, a shard has only its own files on disk.
+// The files of all shards: a shard of a dump on the Hub has only its own on disk.
 std::vector<RecordedFile> files_of(const std::vector<SavedShard>& shards) {
   std::map<fs::path, RecordedFile> files;
   for (const SavedShard& shard : shards) {

@@ -94,8 +94,8 @@ const RecordedFile* HeadWorker::known_file(const fs::path& file) const {
   return known == known_files_.end() ? nullptr : &known->second;
 }
 
-// Whether a file on disk has the modification time that it had where the run was prepared. One that was not there then
-// fails its head as it does in any run.
+// Returns true if a file on disk has the modification time that it had where the run was prepared. One that was not
+// there fails its head as it does in any run.
 bool HeadWorker::check_file(const fs::path& file) const {
   const RecordedFile* known = known_file(file);
   if (known == nullptr) return true;
@@ -114,7 +114,7 @@ bool HeadWorker::check_file(const fs::path& file) const {
   return !known->modified_ns || seen.modified == *known->modified_ns;
 }
 
-// Where the run was prepared, the dump may be named by a relative path.
+// Names the file of a failure as the process that prepared the run does, perhaps by a relative path.
 void HeadWorker::show_as_prepared(HeadOutcome& outcome) const {
   if (!outcome.failure) return;
   const fs::path relative = fs::path(outcome.failure->file).lexically_relative(prepared_.layout.folder);

@@ -229,7 +229,7 @@ double FileSource::largest_position(const std::stop_token& stop) {
     } catch (const Error&) {
       return;  // reported when the head is read
     } catch (const std::bad_alloc&) {
-      return;  // as above
+      return;  // reported when the head is read
     }
   });
   return largest;

@@ -79,7 +79,7 @@ class HeadSource {
   /// source has them.
   virtual void expect(const std::vector<HeadSide>& /*sides*/, const RunObserver& /*told*/,
                       const std::stop_token& /*stop*/) {}
-  /// Whether tasks must wait for their rows: `wait_for` has something to do.
+  /// True if tasks must wait for their rows: `wait_for` has something to do.
   virtual bool is_awaited() const { return false; }
   /// Waits until both sides of a task can be read, and fills in its sizes. Tasks come in the order of `expect`.
   virtual void wait_for(HeadTask& /*task*/) {}

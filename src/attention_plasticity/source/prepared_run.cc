@@ -222,7 +222,7 @@ void announce(PreparedRun& prepared, const std::vector<HeadSide>& sides, const R
   if (!prepared.layout.files().are_remote()) prepared.source->expect(sides, told, stop);
 }
 
-// Those of the first head that can be read.
+// Finds the documents of the first head that can be read.
 std::vector<DocumentRange> find_reference_documents(PreparedRun& prepared, const RunObserver& told,
                                                     const std::stop_token& stop) {
   for (HeadTask task : prepared.tasks) {
@@ -234,7 +234,7 @@ std::vector<DocumentRange> find_reference_documents(PreparedRun& prepared, const
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;  // that of a head is reported when it is measured
     } catch (const std::bad_alloc&) {
-      continue;  // as above
+      continue;  // reported when the head is measured
     }
   }
   return {};
@@ -244,7 +244,7 @@ std::vector<DocumentRange> find_reference_documents(PreparedRun& prepared, const
 
 void require_fitting_rotation(const PreparedRun& prepared) {
   if (!prepared.rotation) return;
-  // Where the rotation fits heads of another width, the head has the wrong width, which is an error of that head.
+  // A head of another width than those that the rotation fits has the wrong width, which is an error of that head.
   std::map<std::size_t, std::exception_ptr> misfits;  // the first of each width
   std::set<std::size_t> fits;                         // widths
   std::set<std::pair<int, std::size_t>> seen;

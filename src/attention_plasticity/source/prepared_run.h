@@ -48,7 +48,7 @@ struct FoundDump {
 
 /// A run that is ready to start: the heads to analyse, and what is known of the model before any head is read.
 struct PreparedRun {
-  /// Where the rows come from; null for a run that was recorded elsewhere.
+  /// Gives the rows of the heads; null for a run that was recorded elsewhere.
   std::shared_ptr<HeadSource> source;
   DumpLayout layout;  ///< of a dump; empty for heads in memory
   std::optional<HubOrigin> hub;
@@ -63,7 +63,7 @@ struct PreparedRun {
   std::vector<std::string> warnings;  ///< one line each on what may make results wrong; never hidden
 
   std::optional<DumpRotation> rotation;  ///< none: position-exact plasticity is not measured
-  /// Whether the rotation is still to be inferred from the vectors: by decide().
+  /// True if decide() is still to infer the rotation from the vectors.
   bool infers_rotation = false;
   /// The shares that an inferred rotation was found by.
   std::optional<RotationShares> rotation_shares;

@@ -19,7 +19,7 @@ namespace attention_plasticity {
 std::optional<DumpRotation> stated_rotation(const RunConfig& config, const std::filesystem::path& root,
                                             const DumpLayout& layout, const std::function<double()>& largest_position);
 
-/// Whether the rotation of a run is checked: it is known, was not inferred from the vectors, and the configuration does
+/// Returns true if the rotation of a run is checked: it is known, was not inferred from the vectors, and the options do
 /// not leave the check out.
 bool is_rotation_checked(const PreparedRun& prepared, const RunConfig& config);
 
